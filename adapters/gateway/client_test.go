@@ -27,6 +27,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/trouble"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 var _ worker.Gateway = (*gateway.Client)(nil)
@@ -48,10 +49,7 @@ func clientOf(t *testing.T, cfg gateway.Config, handler http.HandlerFunc) *gatew
 
 func client(t *testing.T, base string, cfg gateway.Config) *gateway.Client {
 	t.Helper()
-	c, err := gateway.New(base, internalKey, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(gateway.New(base, internalKey, cfg))(t)
 	t.Cleanup(c.Close)
 	return c
 }
@@ -59,10 +57,7 @@ func client(t *testing.T, base string, cfg gateway.Config) *gateway.Client {
 // workerOf makes the client of a monitor's worker.
 func workerOf(t *testing.T, base string, id monitor.ID, generation int) *gateway.Client {
 	t.Helper()
-	c, err := gateway.New(base+"/", monitor.NewTokenKey(internalKey).Token(id, generation), gateway.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(gateway.New(base+"/", monitor.NewTokenKey(internalKey).Token(id, generation), gateway.Config{}))(t)
 	t.Cleanup(c.Close)
 	return c
 }
@@ -237,13 +232,8 @@ func TestACertificateFileMakesItsGatewayTrusted(t *testing.T) {
 	t.Cleanup(server.Close)
 	file := filepath.Join(t.TempDir(), "cert.pem")
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	roots, err := gateway.Roots(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, text, 0o600))
+	roots := must.Get(gateway.Roots(file))(t)
 	for name, cfg := range map[string]gateway.Config{"with it": {RootCAs: roots}, "without it": {}} {
 		_, err := client(t, server.URL, cfg).Assignment(t.Context(), monitorID, 1)
 		distrusted := err != nil && strings.Contains(err.Error(), "x509")

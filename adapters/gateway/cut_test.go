@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/gateway"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // A connection that a router has forgotten drops all that is sent. New connections work.
@@ -51,9 +52,7 @@ func TestACutConnectionFailsOneAttempt(t *testing.T) {
 				return err
 			}
 			for range 2 {
-				if err := report(10 * time.Second); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, report(10*time.Second))
 			}
 			if len(cut) != 1 {
 				t.Errorf("two reports used %d connections", len(cut))

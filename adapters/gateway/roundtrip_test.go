@@ -20,6 +20,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // realGateway is the real internal API, with the services behind it and their stores.
@@ -79,25 +80,16 @@ func newRealGateway(t *testing.T) *realGateway {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	g := &realGateway{reports: &reportStore{}, evidence: &evidenceStore{}}
-	services, err := monitors.NewServices(nil, nil, nil, nil, monitors.Config{NewUUID: func() (u [16]byte) { return u }, Log: log})
-	if err != nil {
-		t.Fatal(err)
-	}
-	records, err := evidences.NewService(g.evidence, g.evidence, evidences.Config{
+	services := must.Get(monitors.NewServices(nil, nil, nil, nil, monitors.Config{NewUUID: func() (u [16]byte) { return u }, Log: log}))(t)
+	records := must.Get(evidences.NewService(g.evidence, g.evidence, evidences.Config{
 		Keys: evidence.LinkKeys{"the key of links in this test"}, Log: log,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	api, err := httpapi.New(httpapi.Services{
+	}))(t)
+	api := must.Get(httpapi.New(httpapi.Services{
 		Monitors: services, Evidence: records, Routing: &routing.Services{},
 		Workers: intake.NewWorkerService(g.reports, &monitorstest.WorkerManager{}, nil, nil),
 	}, func(context.Context) error { return nil }, httpapi.Config{
 		APIKey: "the public key", InternalAPIKey: internalKey, Zone: time.FixedZone("JST", 9*60*60), Log: log,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	server := httptest.NewServer(api.Internal())
 	t.Cleanup(server.Close)
 	g.url = server.URL
@@ -166,9 +158,7 @@ func TestEvidenceArrivesUnchanged(t *testing.T) {
 		u.File.Width, u.File.Height, u.File.Measure = 640, 360, &luma
 		return u
 	}
-	if err := g.AddEvidence(t.Context(), upload(), bytes.NewReader(content)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, g.AddEvidence(t.Context(), upload(), bytes.NewReader(content)))
 	want, got := upload(), remote.evidence.record
 	if got.ID != want.Record.ID || got.Note != want.Record.Note || got.EventID != want.Record.EventID || got.MonitorID != monitorID || got.Class != evidence.Quarantine ||
 		len(got.Files) != 1 || !reflect.DeepEqual(got.Files[0], *want.File) {

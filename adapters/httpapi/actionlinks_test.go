@@ -15,15 +15,13 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // actionURL returns a link of a message to the stored destination.
 func actionURL(api *testAPI, a notify.Action, expires time.Time) string {
 	api.t.Helper()
-	token, err := notify.SignAction(evidence.LinkKeys{linkKey}, notify.ActionLink{Action: a, IncidentID: incidentID, DestinationID: storedDestination, ExpiresAt: expires})
-	if err != nil {
-		api.t.Fatal(err)
-	}
+	token := must.Get(notify.SignAction(evidence.LinkKeys{linkKey}, notify.ActionLink{Action: a, IncidentID: incidentID, DestinationID: storedDestination, ExpiresAt: expires}))(api.t)
 	return "/act/" + token
 }
 
@@ -240,10 +238,7 @@ func addStorm(api *testAPI) (path string) {
 	}
 	api.db.Exec(api.t, `INSERT INTO deliveries (id, destination_id, incident_id, storm_id, state, created_at) SELECT gen_random_uuid(), $1, id, $2, 'idle', now() FROM incidents`,
 		storedDestination, stormID)
-	token, err := notify.SignAction(evidence.LinkKeys{linkKey}, notify.ActionLink{Action: notify.Acknowledge, StormID: stormID, DestinationID: storedDestination, ExpiresAt: now.Add(time.Hour)})
-	if err != nil {
-		api.t.Fatal(err)
-	}
+	token := must.Get(notify.SignAction(evidence.LinkKeys{linkKey}, notify.ActionLink{Action: notify.Acknowledge, StormID: stormID, DestinationID: storedDestination, ExpiresAt: now.Add(time.Hour)}))(api.t)
 	return "/act/" + token
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // batchResults is the response to a batch.
@@ -32,9 +33,7 @@ func (api *testAPI) postBatch(path, contentType, body string) (response, batchRe
 	answer := api.do(r)
 	var results batchResults
 	if answer.status == http.StatusOK {
-		if err := json.Unmarshal(answer.body, &results); err != nil {
-			api.t.Fatal(err)
-		}
+		must.Do(api.t, json.Unmarshal(answer.body, &results))
 	}
 	return answer, results
 }
@@ -87,9 +86,7 @@ func TestACSVFileIsRegisteredLikeJSON(t *testing.T) { // section 16.6
 		Config   map[string]any
 		Metadata map[string]string
 	}
-	if err := json.Unmarshal(stored.body, &m); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(stored.body, &m))
 	if m.Config["blackout_threshold_sec"] != 20.0 || m.Config[detector.SilenceDB] != -42.5 || m.Config["scheduled_start_time"] != "2030-01-15T20:00:00+09:00" ||
 		len(m.Metadata) != 1 || m.Metadata["name"] != `Kanata, "live"` {
 		t.Errorf("stored is %s", stored.body)

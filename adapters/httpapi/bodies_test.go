@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"os"
 	"testing"
+
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 const bodiesFile = "testdata/bodies.json"
@@ -15,13 +17,8 @@ type bodies struct{ want, got map[string]json.RawMessage }
 func readBodies(t *testing.T) bodies {
 	t.Helper()
 	b := bodies{got: map[string]json.RawMessage{}}
-	raw, err := os.ReadFile(bodiesFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(raw, &b.want); err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile(bodiesFile))(t)
+	must.Do(t, json.Unmarshal(raw, &b.want))
 	return b
 }
 
@@ -30,9 +27,7 @@ func (b bodies) check(t *testing.T, name string, body []byte) {
 	t.Helper()
 	b.got[name] = body
 	var got, want bytes.Buffer
-	if err := json.Indent(&got, bytes.TrimSpace(body), "", "  "); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Indent(&got, bytes.TrimSpace(body), "", "  "))
 	if err := json.Indent(&want, b.want[name], "", "  "); os.Getenv("WRITE_DOCS") == "" && (err != nil || got.String() != want.String()) {
 		t.Errorf("the body is\n%s\nwant that of %s\n%s", &got, bodiesFile, &want)
 	}
@@ -48,10 +43,6 @@ func (b bodies) write(t *testing.T) {
 	e := json.NewEncoder(&all)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	if err := e.Encode(b.got); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(bodiesFile, all.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Encode(b.got))
+	must.Do(t, os.WriteFile(bodiesFile, all.Bytes(), 0o644))
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
 	"github.com/stream-monitor/stream-monitor/test/harness/certificate"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 func TestARenewedCertificateIsUsedWithoutARestart(t *testing.T) {
@@ -24,16 +25,11 @@ func TestARenewedCertificateIsUsedWithoutARestart(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := os.WriteFile(file, raw, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, raw, 0o600))
 	}
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		get, err := httpapi.LoadCertificate(certFile, keyFile, slog.New(slog.NewTextHandler(&log, nil)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		get := must.Get(httpapi.LoadCertificate(certFile, keyFile, slog.New(slog.NewTextHandler(&log, nil))))(t)
 		first := get()
 		put(certFile, newCert)
 		if get() != first {

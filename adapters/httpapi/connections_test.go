@@ -18,6 +18,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
 	"github.com/stream-monitor/stream-monitor/adapters/probe"
 	"github.com/stream-monitor/stream-monitor/test/harness/await"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // A port with a tenth of its limits, so that a busy machine accepts all in time, and how many somebody
@@ -37,10 +38,7 @@ func callFrom(t *testing.T, from, server, path, key string) (err error) {
 	dialer := net.Dialer{Timeout: within, LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
 	client := http.Client{Timeout: within, Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true}}
 	for deadline := time.Now().Add(2 * within); time.Now().Before(deadline); {
-		r, made := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+server+path, http.NoBody)
-		if made != nil {
-			t.Fatal(made)
-		}
+		r := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+server+path, http.NoBody))(t)
 		r.Header.Set(publicKeyHeader, key)
 		var resp *http.Response
 		if resp, err = client.Do(r); err != nil {
@@ -114,10 +112,7 @@ func TestOthersAreServedWhileSomebodyWithoutAKeyHoldsManyConnections(t *testing.
 			handlers := newTestAPI(t).handlers
 			public := startServer(t, handlers.Public(), httpapi.ServerConfig{Name: "public", MaxConnections: mostOpen, MaxIdle: mostIdle})
 			server := public.Addr().String()
-			probes, err := probe.Listen("127.0.0.1:0", func(context.Context) error { return nil }, handlers.Ready, slog.New(slog.DiscardHandler))
-			if err != nil {
-				t.Fatal(err)
-			}
+			probes := must.Get(probe.Listen("127.0.0.1:0", func(context.Context) error { return nil }, handlers.Ready, slog.New(slog.DiscardHandler)))(t)
 			t.Cleanup(func() { _ = probes.Close() })
 			open(t, server, held, c.begin, c.addresses...)
 			open(t, probes.Addr().String(), 500, c.begin, c.addresses...)
@@ -191,14 +186,9 @@ func TestTheLongestIdleConnectionOfAnAddressGivesWay(t *testing.T) {
 			t.Errorf("connection %d is closed, want the longest idle one alone", i)
 		}
 	}
-	if _, err := io.WriteString(second, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.WriteString(second, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"))(t)
 	_ = second.SetReadDeadline(time.Now().Add(time.Minute))
-	resp, err := http.ReadResponse(bufio.NewReader(second), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must.Get(http.ReadResponse(bufio.NewReader(second), nil))(t)
 	_, _ = io.Copy(io.Discard, resp.Body)
 	_ = resp.Body.Close()
 	open(t, server, 1, "", "127.0.1.1")
@@ -210,9 +200,7 @@ func TestTheLongestIdleConnectionOfAnAddressGivesWay(t *testing.T) {
 		t.Error("the reader of the feed is closed, want it to stay")
 	}
 	_ = busy.Close()
-	if err := s.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Shutdown(t.Context()))
 	if !strings.Contains(log.String(), "level=WARN") || !strings.Contains(log.String(), "127.0.1.1") {
 		t.Errorf("the log is %s", log.String())
 	}
@@ -223,9 +211,7 @@ func TestATrustedProxyMayHoldAnyNumberOfIdleConnections(t *testing.T) {
 	s := startServer(t, newTestAPI(t).handlers.Public(), httpapi.ServerConfig{Name: "public", MaxIdle: 4, TrustedProxies: proxies})
 	conns := open(t, s.Addr().String(), 20, "", "127.0.1.1")
 	open(t, s.Addr().String(), 20, "", "127.0.1.2")
-	if err := callFrom(t, "127.0.0.1", s.Addr().String(), "/healthz", ""); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, callFrom(t, "127.0.0.1", s.Addr().String(), "/healthz", ""))
 	for i, conn := range conns {
 		if !alive(conn) {
 			t.Errorf("connection %d of the proxy is closed", i)

@@ -16,6 +16,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/detector/detectortest"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 const openapi = "openapi.yaml"
@@ -105,9 +106,7 @@ func rendered(t *testing.T, doc string) string {
 func TestTheDocumentFollowsTheTableOfDetectors(t *testing.T) {
 	want := rendered(t, string(httpapi.Document()))
 	if os.Getenv("WRITE_DOCS") != "" {
-		if err := os.WriteFile(openapi, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(openapi, []byte(want), 0o644))
 		return
 	}
 	if want != string(httpapi.Document()) {
@@ -124,14 +123,10 @@ func TestTheDashboardIsTestedWithTheDetectorsThatTheAPILists(t *testing.T) {
 	api := newTestAPI(t)
 	api.unvalidated = true
 	var want bytes.Buffer
-	if err := json.Indent(&want, api.get("/api/v1/detectors").hasStatus(http.StatusOK).body, "", "  "); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Indent(&want, api.get("/api/v1/detectors").hasStatus(http.StatusOK).body, "", "  "))
 	path := filepath.Join("ui", "test", "detectors.json")
 	if os.Getenv("WRITE_DOCS") != "" {
-		if err := os.WriteFile(path, want.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, want.Bytes(), 0o644))
 	}
 	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want.Bytes()) {
 		t.Errorf("%s is not what the API lists (%v); write it: WRITE_DOCS=1 go test ./adapters/httpapi -run Detectors", path, err)

@@ -12,6 +12,7 @@ import (
 	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 const (
@@ -245,9 +246,7 @@ func TestAMissingBlobIsLogged(t *testing.T) {
 	api := newTestAPI(t)
 	addEvidence(api, "")
 	path := api.link("onset")
-	if err := api.db.BlobStore().Delete(t.Context(), sha256.Sum256([]byte(aPicture))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, api.db.BlobStore().Delete(t.Context(), sha256.Sum256([]byte(aPicture))))
 	api.do(newRequestWithoutKey(path)).hasError(http.StatusNotFound, evidence.NotFound)
 	if !strings.Contains(api.log.String(), "is not in the blob store") {
 		t.Errorf("logged is %s", api.log)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // evidenceCases are the responses of the routes of evidence beyond those of operations.
@@ -23,10 +24,7 @@ func evidenceCases() []responseCase {
 	}
 	brokenBlobs := func(api *testAPI, _ *http.Request) { api.blobs.BlobStore = closedStore().BlobStore() }
 	expired := func(api *testAPI) *http.Request {
-		l, err := evidence.LinkKeys{linkKey}.Sign(evidenceID, evidence.Onset, now)
-		if err != nil {
-			api.t.Fatal(err)
-		}
+		l := must.Get(evidence.LinkKeys{linkKey}.Sign(evidenceID, evidence.Onset, now))(api.t)
 		return newRequestWithoutKey(fmt.Sprintf("/evidence/%s/onset?expires=%d&key=%s&signature=%s", evidenceID, l.ExpiresAt.Unix(), l.KeyID, l.Signature))
 	}
 	return slices.Concat([]responseCase{

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/application/feed/feedtest"
 	"github.com/stream-monitor/stream-monitor/test/harness/await"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // feedStream is a connection to the feed of a real server.
@@ -29,10 +30,7 @@ func (api *testAPI) openFeed(path string, header http.Header) feedStream {
 	api.t.Cleanup(server.Close)
 	ctx, cancel := context.WithTimeout(api.t.Context(), time.Minute)
 	api.t.Cleanup(cancel)
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+path, nil)
-	if err != nil {
-		api.t.Fatal(err)
-	}
+	r := must.Get(http.NewRequestWithContext(ctx, http.MethodGet, server.URL+path, nil))(api.t)
 	r.Header = header.Clone()
 	if r.Header == nil {
 		r.Header = http.Header{}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi/ui"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // apiDocument is the parsed openapi.yaml.
@@ -96,10 +97,7 @@ func (c apiDocument) validate(t testing.TB, r *http.Request, a response) {
 // TestTheDocumentDescribesExactlyTheRoutes compares it with the table of routes: the paths and
 // methods, who may ask, and which requests are limited. It leaves out the pages, which are no API.
 func TestTheDocumentDescribesExactlyTheRoutes(t *testing.T) {
-	dashboard, err := dashboardOnce()
-	if err != nil {
-		t.Fatal(err)
-	}
+	dashboard := must.Get(dashboardOnce())(t)
 	pages := slices.Concat(ui.Pages, dashboard.Files(), []string{ui.AssetPath})
 	doc := document(t).doc
 	described := map[string]*openapi3.Operation{}

@@ -9,6 +9,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/detector/detectortest"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // withOptional is an API whose table has one optional detector, made_up.
@@ -113,9 +114,7 @@ func TestPresetsAreListedWithEveryValueAndWhy(t *testing.T) { // section 17.4
 		}
 		Why []struct{ Field, Why string }
 	}
-	if err := json.Unmarshal(body, &got); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(body, &got))
 	if len(got.Presets) != 5 || got.Presets[0].Name != "talk" || got.Presets[0].Config["silence_threshold_sec"] != 20.0 || got.Presets[0].Config["on_callback_failure"] != "continue" {
 		t.Errorf("the presets are %s", body)
 	}

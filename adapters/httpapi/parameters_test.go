@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // registerWithFields registers with the given fields beside the two required ones.
@@ -96,9 +97,7 @@ func configField(t *testing.T, api *testAPI, id monitor.ID, name string) string 
 	var body struct {
 		Config map[string]json.RawMessage `json:"config"`
 	}
-	if err := json.Unmarshal(api.get("/api/v1/monitors/"+string(id)).hasStatus(http.StatusOK).body, &body); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(api.get("/api/v1/monitors/"+string(id)).hasStatus(http.StatusOK).body, &body))
 	return string(body.Config[name])
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // The IDs of all that addRouting stores, in the order of creation.
@@ -213,10 +214,7 @@ func TestTheFormerSigningKeyOfAWebhookSignsForADay(t *testing.T) { // section 19
 	api.post("/api/v1/destinations", `{"name":"tickets","kind":"webhook","secrets":{"url":"https://example.com/x","signing_key":"`+first+`"}}`).hasStatus(http.StatusCreated)
 	api.patch(destinationURL, `{"name":"tickets 2"}`).hasStatus(http.StatusOK)
 	stored := func() notify.Destination {
-		r, err := api.db.Destination(t.Context(), storedDestination)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(api.db.Destination(t.Context(), storedDestination))(t)
 		return r.Destination
 	}
 	if d := stored(); d.Secrets["previous_signing_key"] != "" || !d.PreviousUntil.IsZero() {

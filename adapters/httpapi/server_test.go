@@ -17,6 +17,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
 	"github.com/stream-monitor/stream-monitor/test/harness/certificate"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // verifyNoLeaks fails the test if a goroutine outlives it and its servers.
@@ -35,10 +36,7 @@ func startServer(t *testing.T, handler http.Handler, cfg httpapi.ServerConfig) *
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	s, err := httpapi.Listen(handler, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(httpapi.Listen(handler, cfg))(t)
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve() }()
 	t.Cleanup(func() {
@@ -72,10 +70,7 @@ func TestAServerWithACertificateServesTLS(t *testing.T) {
 	t.Run("answers", func(t *testing.T) {
 		client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}}
 		defer client.CloseIdleConnections()
-		resp, err := client.Get("https://" + s.Addr().String() + "/healthz")
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := must.Get(client.Get("https://" + s.Addr().String() + "/healthz"))(t)
 		resp.Body.Close()
 		if resp.StatusCode != http.StatusOK {
 			t.Errorf("status is %d", resp.StatusCode)
@@ -100,13 +95,8 @@ func TestAServerWithACertificateServesTLS(t *testing.T) {
 func TestAServerWithoutACertificateLogsIt(t *testing.T) {
 	verifyNoLeaks(t)
 	var log bytes.Buffer
-	s, err := httpapi.Listen(http.NotFoundHandler(), httpapi.ServerConfig{Addr: "127.0.0.1:0", Log: slog.New(slog.NewTextHandler(&log, nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Shutdown(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(httpapi.Listen(http.NotFoundHandler(), httpapi.ServerConfig{Addr: "127.0.0.1:0", Log: slog.New(slog.NewTextHandler(&log, nil))}))(t)
+	must.Do(t, s.Shutdown(context.Background()))
 	if err := s.Serve(); err != nil { // it ends at once
 		t.Fatal(err)
 	}
@@ -127,10 +117,7 @@ func TestADrainingServerClosesEachConnectionAfterItsResponse(t *testing.T) {
 		if draining {
 			s.Drain()
 		}
-		resp, err := client.Get("http://" + s.Addr().String() + "/healthz")
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := must.Get(client.Get("http://" + s.Addr().String() + "/healthz"))(t)
 		resp.Body.Close()
 		if resp.StatusCode != http.StatusOK || resp.Close != draining {
 			t.Errorf("draining %v: the status is %d, the connection ends: %v", draining, resp.StatusCode, resp.Close)
@@ -141,14 +128,11 @@ func TestADrainingServerClosesEachConnectionAfterItsResponse(t *testing.T) {
 func TestAShutdownWaitsForRequestsInProgress(t *testing.T) {
 	verifyNoLeaks(t)
 	arrived, finish := make(chan struct{}), make(chan struct{})
-	s, err := httpapi.Listen(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	s := must.Get(httpapi.Listen(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		close(arrived)
 		<-finish
 		io.WriteString(w, "done")
-	}), httpapi.ServerConfig{Addr: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}), httpapi.ServerConfig{Addr: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler)}))(t)
 	served, shut := make(chan error, 1), make(chan error, 1)
 	go func() { served <- s.Serve() }()
 	conn := open(t, s.Addr().String(), 1, "GET / HTTP/1.1\r\nHost: x\r\n\r\n", "127.0.0.1")[0]
@@ -176,15 +160,10 @@ func TestAServerAnswersEveryErrorInTheEnvelope(t *testing.T) {
 		"a body announced as too long": "POST /api/v1/monitors HTTP/1.1\r\nHost: x\r\nX-API-Key: " + apiKey + "\r\nContent-Length: 99999999\r\n\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			conn, err := net.Dial("tcp", s.Addr().String())
-			if err != nil {
-				t.Fatal(err)
-			}
+			conn := must.Get(net.Dial("tcp", s.Addr().String()))(t)
 			defer conn.Close()
 			_ = conn.SetDeadline(time.Now().Add(time.Minute))
-			if _, err := io.WriteString(conn, request); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(io.WriteString(conn, request))(t)
 			answer := make([]byte, 4096)
 			n, err := conn.Read(answer)
 			if err != nil || !strings.Contains(string(answer[:n]), `{"error":{"code":"`) {

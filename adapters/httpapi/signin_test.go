@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 const sessionURL = "/api/v1/session"
@@ -102,10 +104,7 @@ func TestOnlyWholeUnexpiredCookiesOfThisKeyAreAccepted(t *testing.T) {
 	accepted := func(value string) bool {
 		return api.withSession(&http.Cookie{Name: cookie.Name, Value: value}, http.MethodGet, "/api/v1/monitors").status == http.StatusOK
 	}
-	raw, err := base64.RawURLEncoding.DecodeString(cookie.Value)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(base64.RawURLEncoding.DecodeString(cookie.Value))(t)
 	for i := range raw {
 		tampered := slices.Clone(raw)
 		tampered[i] ^= 1
@@ -179,10 +178,7 @@ func TestACookieConfirmsNoGuessOfTheKey(t *testing.T) {
 		_, _ = mac.Write(text)
 		return mac.Sum(nil)
 	}
-	raw, err := base64.RawURLEncoding.DecodeString(newTestAPI(t).signIn().Value)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(base64.RawURLEncoding.DecodeString(newTestAPI(t).signIn().Value))(t)
 	signed, signature := raw[:len(raw)-sha256.Size], raw[len(raw)-sha256.Size:]
 	derived := sum([]byte(apiKey), []byte("stream-monitor session of the dashboard, version 1"))
 	if hmac.Equal(signature, sum(derived, signed)) {

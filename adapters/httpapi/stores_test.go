@@ -20,6 +20,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // defaultRoute is the ID of the default route.
@@ -29,9 +30,7 @@ const defaultRoute = "01900000-0000-7000-8000-000000000001"
 func (api *testAPI) storeMonitor(id monitor.ID, url monitor.StreamURL) {
 	api.t.Helper()
 	m := monitor.Monitor{ID: id, StreamURL: url, Config: monitor.DefaultConfig(), Status: monitor.Monitoring, Generation: 1}
-	if err := api.db.Insert(api.t.Context(), m, 10); err != nil {
-		api.t.Fatal(err)
-	}
+	must.Do(api.t, api.db.Insert(api.t.Context(), m, 10))
 }
 
 // attempt records an attempt at the only delivery, which leads to a decision.
@@ -42,9 +41,7 @@ func (api *testAPI) attempt(d notify.Decision, a event.Attempt) {
 		api.t.Fatalf("leased are %+v, %v", leased, err)
 	}
 	outcome := delivery.Outcome{Decision: d, Result: message.Result{Attempt: a, Class: notify.Retry}}
-	if _, err := api.db.Record(api.t.Context(), leased.Deliveries[0], outcome); err != nil {
-		api.t.Fatal(err)
-	}
+	must.Get(api.db.Record(api.t.Context(), leased.Deliveries[0], outcome))(api.t)
 }
 
 // advanceGeneration makes the worker of a monitor the second.
@@ -58,20 +55,14 @@ func (api *testAPI) storeIncident(i incidents.Incident, log ...incident.Entry) {
 	api.t.Helper()
 	api.storeMonitor(i.MonitorID, i.StreamURL)
 	i.Acknowledgements = append([]incident.Acknowledgement{}, i.Acknowledgements...)
-	row, err := json.Marshal(struct {
+	row := must.Get(json.Marshal(struct {
 		incident.Incident
 
 		MonitorID monitor.ID `json:"monitor_id"`
 		QuietSec  float64    `json:"quiet_sec"`
 		UpdatedAt time.Time  `json:"updated_at"`
-	}{i.Incident, i.MonitorID, i.Quiet.Seconds(), i.UpdatedAt})
-	if err != nil {
-		api.t.Fatal(err)
-	}
-	lines, err := json.Marshal(append([]incident.Entry{}, log...))
-	if err != nil {
-		api.t.Fatal(err)
-	}
+	}{i.Incident, i.MonitorID, i.Quiet.Seconds(), i.UpdatedAt}))(api.t)
+	lines := must.Get(json.Marshal(append([]incident.Entry{}, log...)))(api.t)
 	const columns = `id, monitor_id, state, severity, severity_now, conditions, started_at, opened_at, resolved_at, resolved_by, quiet_sec, reopened,
 		acknowledged_by, acknowledged_at, acknowledged_severity, acknowledgements, updated_at`
 	api.db.Exec(api.t, `INSERT INTO incidents (`+columns+`) SELECT `+columns+` FROM json_populate_record(CAST(NULL AS incidents), $1)`, string(row))

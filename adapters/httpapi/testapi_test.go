@@ -41,6 +41,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/feed"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 const (
@@ -106,10 +107,7 @@ func besides(api *testAPI, key string) func(*testConfig) {
 
 func newTestAPI(t testing.TB, change ...func(*testConfig)) *testAPI {
 	t.Helper()
-	dashboard, err := dashboardOnce()
-	if err != nil {
-		t.Fatal(err)
-	}
+	dashboard := must.Get(dashboardOnce())(t)
 	api := &testAPI{t: t, at: now, feed: feedtest.NewStore(now), tests: &exampleSender{result: message.Result{Attempt: event.Attempt{At: now, Status: 200}}}, workers: &monitorstest.WorkerManager{}, sender: &monitorstest.TestSender{}, log: &bytes.Buffer{}}
 	log := slog.New(slog.NewJSONHandler(api.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	cfg := testConfig{
@@ -127,7 +125,7 @@ func newTestAPI(t testing.TB, change ...func(*testConfig)) *testAPI {
 	api.use(api.db)
 	api.resolve = func(context.Context, monitor.StreamURL) watch.Resolution { return watch.Resolution{State: watch.Live} }
 	n := cfg.madeIDs
-	service, err := monitors.NewServices(api.store, api.workers, monitorstest.CallbackPolicy(func(monitor.CallbackURL) error { return api.policy }), api.sender, monitors.Config{
+	service := must.Get(monitors.NewServices(api.store, api.workers, monitorstest.CallbackPolicy(func(monitor.CallbackURL) error { return api.policy }), api.sender, monitors.Config{
 		MaxMonitors:  cfg.maxMonitors,
 		CreatePerMin: cfg.createPerMin,
 		QueryPerMin:  cfg.queryPerMin,
@@ -141,47 +139,32 @@ func newTestAPI(t testing.TB, change ...func(*testConfig)) *testAPI {
 		Zone:     tokyo,
 		Log:      log,
 		Resolver: resolverFunc(func(ctx context.Context, url monitor.StreamURL) watch.Resolution { return api.resolve(ctx, url) }),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	records, err := evidences.NewService(&api.evidence, &api.blobs, evidences.Config{
+	}))(t)
+	records := must.Get(evidences.NewService(&api.evidence, &api.blobs, evidences.Config{
 		Keys: evidence.LinkKeys{linkKey}, MaxUploads: 2, MaxDownloads: 2, MaxWait: time.Millisecond,
 		Now: func() time.Time { return now }, Log: log,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	past := histories.NewService(&api.history, func() time.Time { return now })
 	created := 0
-	routes, err := routing.NewServices(&api.routing, routing.Config{
+	routes := must.Get(routing.NewServices(&api.routing, routing.Config{
 		NewID: func() string { created++; return fmt.Sprintf("0190a5d4-0000-7000-8000-%012d", created) },
 		Test:  api.tests, Replay: &api.replays, Subjects: api.db, Now: func() time.Time { return now },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	secrets := 0
-	keys, err := keyring.New(&api.keys, keyring.Config{
+	keys := must.Get(keyring.New(&api.keys, keyring.Config{
 		NewID:     func() string { secrets++; return fmt.Sprintf("0190a5d7-0000-7000-8000-%012d", secrets) },
 		NewSecret: func() string { return fmt.Sprintf("the secret of key %d", secrets) }, Now: cfg.Now, Log: log,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	audit := keyring.NewAudit(&api.audit, time.Hour, log)
 	api.hub = runFeed(t, api.feed)
 	info := testInfo()
 	info.Egress = func() []egress.Status { return api.egress }
-	api.handlers, err = httpapi.New(httpapi.Services{Monitors: service, Workers: intake.NewWorkerService(api.store, api.workers, func() time.Time { return now }, log), Evidence: records, History: past, Incidents: incidents.NewService(&api.incidents), Feed: api.hub, Routing: routes, Keys: keys, Audit: audit, SessionKeys: keyring.NewSessionKeys(&api.sessionKeys, func() (k keyring.SessionKey) { _, _ = rand.Read(k[:]); return k }), Thumbnails: evidences.NewThumbnails(&api.thumbnails, func() time.Time { return now }), Info: info}, func(context.Context) error {
+	api.handlers = must.Get(httpapi.New(httpapi.Services{Monitors: service, Workers: intake.NewWorkerService(api.store, api.workers, func() time.Time { return now }, log), Evidence: records, History: past, Incidents: incidents.NewService(&api.incidents), Feed: api.hub, Routing: routes, Keys: keys, Audit: audit, SessionKeys: keyring.NewSessionKeys(&api.sessionKeys, func() (k keyring.SessionKey) { _, _ = rand.Read(k[:]); return k }), Thumbnails: evidences.NewThumbnails(&api.thumbnails, func() time.Time { return now }), Info: info}, func(context.Context) error {
 		if api.whenChecked != nil {
 			api.whenChecked()
 		}
 		return api.ready
-	}, cfg.Config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, cfg.Config))(t)
 	return api
 }
 
@@ -217,10 +200,7 @@ func (f resolverFunc) Resolve(ctx context.Context, url monitor.StreamURL) watch.
 // runFeed returns a feed that is followed until the test ends, by at most 2 readers.
 func runFeed(t testing.TB, store *feedtest.Store) *feeds.Feed {
 	t.Helper()
-	f, err := feeds.New(store, store.Wakes, feeds.Config{MaxReaders: 2, Heartbeat: 50 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(feeds.New(store, store.Wakes, feeds.Config{MaxReaders: 2, Heartbeat: 50 * time.Millisecond}))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { f.Run(ctx) })
@@ -374,9 +354,7 @@ func (a response) hasError(status int, code monitor.Code, words ...string) {
 func (a response) hasBody(expected string) {
 	a.t.Helper()
 	var e any
-	if err := json.Unmarshal([]byte(expected), &e); err != nil {
-		a.t.Fatal(err)
-	}
+	must.Do(a.t, json.Unmarshal([]byte(expected), &e))
 	want, _ := json.Marshal(e)
 	if got, _ := json.Marshal(a.json()); !bytes.Equal(got, want) {
 		a.t.Errorf("the body is\n%s, expected\n%s", got, want)

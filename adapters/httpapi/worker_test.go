@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 const eventID = "0190a5d0-1c2b-7d8a-9c1d-000000000001"
@@ -34,17 +36,12 @@ const completeReport = `{
 func TestAReportIsAcceptedExactlyAsDescribed(t *testing.T) {
 	schema := document(t).doc.Components.Schemas["Report"].Value
 	var report any
-	if err := json.Unmarshal([]byte(completeReport), &report); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(completeReport), &report))
 	refused := 0
 	first := newTestAPI(t)
 	try := func(at string, v any) {
 		api := newTestAPI(t, func(c *testConfig) { c.db, c.createPerMin = first.db, 0 })
-		body, err := json.Marshal(report)
-		if err != nil {
-			t.Fatal(err)
-		}
+		body := must.Get(json.Marshal(report))(t)
 		a := api.put("/internal/v1/monitors/"+string(api.register("Q"))+"/status", string(body))
 		described := schema.VisitJSON(report, openapi3.EnableFormatValidation())
 		if (a.status == http.StatusOK) != (described == nil) {

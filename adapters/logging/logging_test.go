@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/logging"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 var (
@@ -25,10 +26,7 @@ var (
 func logger(t *testing.T, level string) (*slog.Logger, *bytes.Buffer) {
 	t.Helper()
 	var b bytes.Buffer
-	l, err := logging.New(&b, level, tokyo)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(logging.New(&b, level, tokyo))(t)
 	return l, &b
 }
 
@@ -37,9 +35,7 @@ func write(t *testing.T, l *slog.Logger, level slog.Level, msg string, args ...a
 	t.Helper()
 	r := slog.NewRecord(at, level, msg, 0)
 	r.Add(args...)
-	if err := l.Handler().Handle(t.Context(), r); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Handler().Handle(t.Context(), r))
 }
 
 func expect(t *testing.T, b *bytes.Buffer, want string) {

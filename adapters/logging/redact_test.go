@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 func TestSecretsInURLsAreRemoved(t *testing.T) {
@@ -68,9 +70,6 @@ func TestSecretsInURLsAreRemoved(t *testing.T) {
 
 func mustJSON(t *testing.T, v any) []byte {
 	t.Helper()
-	raw, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(json.Marshal(v))(t)
 	return raw
 }

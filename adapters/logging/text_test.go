@@ -11,14 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/stream-monitor/stream-monitor/adapters/logging"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 func TestALineForPeople(t *testing.T) {
 	var b bytes.Buffer
-	l, err := logging.NewText(&b, "info", tokyo)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(logging.NewText(&b, "info", tokyo))(t)
 	t.Run("is one line for people, without colours in a file", func(t *testing.T) {
 		b.Reset()
 		write(t, l.With("component", "watch"), slog.LevelWarn, "still black", "for", "12 s", "n", 3, slog.Group("g", "k", "v"))
@@ -45,16 +43,10 @@ func TestColoursOnATerminalOnly(t *testing.T) {
 				t.Setenv(k, v)
 			}
 			screen, terminal := openTerminal(t)
-			l, err := logging.NewText(terminal, "info", tokyo)
-			if err != nil {
-				t.Fatal(err)
-			}
+			l := must.Get(logging.NewText(terminal, "info", tokyo))(t)
 			write(t, l, slog.LevelError, "lost")
 			seen := make([]byte, 1024)
-			n, err := screen.Read(seen)
-			if err != nil {
-				t.Fatal(err)
-			}
+			n := must.Get(screen.Read(seen))(t)
 			if got := strings.Contains(string(seen[:n]), "\x1b["); got != c.want {
 				t.Errorf("colours %v, want %v: %q", got, c.want, seen[:n])
 			}
@@ -66,36 +58,19 @@ func TestColoursOnATerminalOnly(t *testing.T) {
 // terminal.
 func openTerminal(t *testing.T) (screen, terminal *os.File) {
 	t.Helper()
-	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	screen = must.Get(os.OpenFile("/dev/ptmx", os.O_RDWR, 0))(t)
 	t.Cleanup(func() { _ = screen.Close() })
-	if err := unix.IoctlSetPointerInt(int(screen.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	n, err := unix.IoctlGetInt(int(screen.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	terminal, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.IoctlSetPointerInt(int(screen.Fd()), unix.TIOCSPTLCK, 0))
+	n := must.Get(unix.IoctlGetInt(int(screen.Fd()), unix.TIOCGPTN))(t)
+	terminal = must.Get(os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0))(t)
 	t.Cleanup(func() { _ = terminal.Close() })
 	return screen, terminal
 }
 
 func TestARelayShowsLinesOfOtherProcessesLikeOwnOnes(t *testing.T) {
 	var own, relayed bytes.Buffer
-	direct, err := logging.NewServiceText(&own, "info", tokyo)
-	if err != nil {
-		t.Fatal(err)
-	}
-	worker, err := logging.New(logging.NewServiceRelay(&relayed, tokyo), "info", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	direct := must.Get(logging.NewServiceText(&own, "info", tokyo))(t)
+	worker := must.Get(logging.New(logging.NewServiceRelay(&relayed, tokyo), "info", nil))(t)
 	for _, l := range []*slog.Logger{direct, worker} {
 		write(t, l.With("component", "worker", "monitor_id", "mon-1"), slog.LevelWarn, "still black", "for", "12 s", "n", 3, slog.Group("g", "k", "v", "a", 1), "z", nil)
 	}
@@ -116,9 +91,7 @@ func TestARelayPassesOnWhatIsNoLogLine(t *testing.T) {
 func TestARelayedLineShowsTheGenerationOfItsWorker(t *testing.T) {
 	var b bytes.Buffer
 	raw := `{"timestamp":"2024-01-15T20:15:30.123+09:00","level":"ERROR","monitor_id":"mon-1","generation":3,"component":"gateway","message":"this process has failed and exits"}` + "\n"
-	if _, err := logging.NewServiceRelay(&b, tokyo).Write([]byte(raw)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(logging.NewServiceRelay(&b, tokyo).Write([]byte(raw)))(t)
 	if want := "20:15:30.123 ERROR this process has failed and exits  gateway monitor=mon-1 generation=3\n"; b.String() != want {
 		t.Errorf("wrote %q, want %q", b.String(), want)
 	}
@@ -127,9 +100,7 @@ func TestARelayedLineShowsTheGenerationOfItsWorker(t *testing.T) {
 func TestARelayedLineCannotDrawOnTheTerminal(t *testing.T) {
 	var b bytes.Buffer
 	raw := `{"timestamp":"2024-01-15T20:15:30Z","level":"INFO","monitor_id":"\u001b[2J","component":"\u001bc","message":"a\u001b[1m\nb","data":{"k\u001b":"v\u009b"}}` + "\n"
-	if _, err := logging.NewServiceRelay(&b, tokyo).Write([]byte(raw)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(logging.NewServiceRelay(&b, tokyo).Write([]byte(raw)))(t)
 	if got := strings.TrimSuffix(b.String(), "\n"); strings.ContainsAny(got, "\x1b\n\u009b") {
 		t.Errorf("wrote %q", got)
 	}
@@ -137,10 +108,7 @@ func TestARelayedLineCannotDrawOnTheTerminal(t *testing.T) {
 
 func TestAVerbatimTextKeepsTheQueryOfItsURL(t *testing.T) {
 	var b bytes.Buffer
-	l, err := logging.New(&b, "info", tokyo)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(logging.New(&b, "info", tokyo))(t)
 	l.Info("m", "link", logging.Verbatim("http://localhost:8080/signin?token=T"), "other", "http://localhost:8080/signin?token=S")
 	if got := b.String(); !strings.Contains(got, "token=T") || strings.Contains(got, "token=S") {
 		t.Errorf("wrote %s", got)

@@ -15,6 +15,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/probe"
 	"github.com/stream-monitor/stream-monitor/test/harness/await"
 	"github.com/stream-monitor/stream-monitor/test/harness/logbuffer"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 func succeed(context.Context) error { return nil }
@@ -31,10 +32,7 @@ func listen(t *testing.T, alive probe.Check, read, check time.Duration) (*probe.
 	log := &logbuffer.Buffer{}
 	notReady := func(context.Context) error { return errors.New("there is no assignment yet") }
 	handler := slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})
-	s, err := probe.ListenWithin("127.0.0.1:0", alive, notReady, read, check, long, slog.New(handler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(probe.ListenWithin("127.0.0.1:0", alive, notReady, read, check, long, slog.New(handler)))(t)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 			t.Error(err)
@@ -47,14 +45,9 @@ func listen(t *testing.T, alive probe.Check, read, check time.Duration) (*probe.
 // send begins a request to a server.
 func send(t *testing.T, s *probe.Server, request string) net.Conn {
 	t.Helper()
-	c, err := new(net.Dialer).DialContext(t.Context(), "tcp", s.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(new(net.Dialer).DialContext(t.Context(), "tcp", s.Addr().String()))(t)
 	t.Cleanup(func() { _ = c.Close() })
-	if _, err := io.WriteString(c, request); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.WriteString(c, request))(t)
 	return c
 }
 
@@ -102,9 +95,7 @@ func TestAPortInUseIsAnError(t *testing.T) {
 
 func TestALostPortIsLogged(t *testing.T) {
 	s, log := listen(t, succeed, long, long)
-	if err := s.CloseListener(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.CloseListener())
 	await.True(t, "a warning", func() bool {
 		return log.Contains(`"level":"WARN","msg":"probes are no longer answered, Kubernetes will restart the container","component":"probe"`) && log.Contains("closed network connection")
 	})
@@ -129,9 +120,7 @@ func TestASlowRequestIsAnswered(t *testing.T) {
 func TestAnIncompleteRequestIsClosed(t *testing.T) {
 	s, _ := listen(t, succeed, short, long)
 	c := send(t, s, "GET /healthz HTTP/1.0\r\n")
-	if err := c.SetReadDeadline(time.Now().Add(long / 2)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.SetReadDeadline(time.Now().Add(long/2)))
 	if got, err := io.ReadAll(c); err != nil || len(got) > 0 {
 		t.Errorf("it answers %q, %v", got, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stream-monitor/stream-monitor/adapters/secretbox"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 const (
@@ -18,19 +19,13 @@ const (
 
 func newBox(t *testing.T, keys ...string) *secretbox.Box {
 	t.Helper()
-	box, err := secretbox.New(keys)
-	if err != nil {
-		t.Fatal(err)
-	}
+	box := must.Get(secretbox.New(keys))(t)
 	return box
 }
 
 func seal(t *testing.T, box *secretbox.Box) []byte {
 	t.Helper()
-	sealed, err := box.Seal([]byte(text), row)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sealed := must.Get(box.Seal([]byte(text), row))(t)
 	return sealed
 }
 

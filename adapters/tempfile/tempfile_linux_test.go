@@ -14,6 +14,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/tempfile"
 	"github.com/stream-monitor/stream-monitor/application/worker/collector"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // asWorker is the variable that makes the test binary another worker. That worker fills
@@ -64,17 +65,9 @@ func startWorker(t *testing.T) *worker {
 	t.Helper()
 	w := &worker{cmd: exec.CommandContext(t.Context(), os.Args[0])}
 	w.cmd.Env = append(os.Environ(), asWorker+"=1")
-	stdin, err := w.cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := w.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	stdin := must.Get(w.cmd.StdinPipe())(t)
+	stdout := must.Get(w.cmd.StdoutPipe())(t)
+	must.Do(t, w.cmd.Start())
 	w.release = stdin
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	if _, scanErr := fmt.Sscan(line, &w.files, &w.written); err != nil || scanErr != nil {
@@ -99,9 +92,7 @@ func TestAllProcessesOfAHostShareTheBudget(t *testing.T) {
 	}
 
 	// One is killed, the other ends: the kernel frees what they held.
-	if err := first.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, first.cmd.Process.Kill())
 	_ = first.cmd.Wait()
 	_ = second.release.Close()
 	_ = second.cmd.Wait()
@@ -145,10 +136,7 @@ func TestAFileThatIsClosedFreesItsPart(t *testing.T) {
 	b := tempfile.NewBudget(1)
 	content := bytes.Repeat([]byte("segment "), 1<<17)
 	for range 3 {
-		f, err := b.New()
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(b.New())(t)
 		if n, err := f.WriteAt(content, 0); n != len(content) || err != nil {
 			t.Fatalf("%d bytes: %v", n, err)
 		}
@@ -159,23 +147,16 @@ func TestAFileThatIsClosedFreesItsPart(t *testing.T) {
 		if _, err := f.ReadAt(got, 0); err != nil || !bytes.Equal(got, content) {
 			t.Errorf("it reads otherwise: %v", err)
 		}
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.Close())
 	}
 }
 
 func TestOnlyTheEmptyLockFileHasAName(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
-	f, err := tempfile.NewBudget(1).New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(tempfile.NewBudget(1).New())(t)
 	defer f.Close()
-	if _, err := f.WriteAt([]byte("media"), 0); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(f.WriteAt([]byte("media"), 0))(t)
 	names, err := filepath.Glob(filepath.Join(dir, "*"))
 	if err != nil || len(names) != 1 {
 		t.Fatalf("%q, %v", names, err)
@@ -183,9 +164,7 @@ func TestOnlyTheEmptyLockFileHasAName(t *testing.T) {
 	if info, err := os.Lstat(names[0]); err != nil || info.Size() != 0 || info.Mode() != 0o600 {
 		t.Errorf("%s is %+v: %v", names[0], info, err)
 	}
-	if err := errors.Join(os.Remove(names[0]), os.Symlink(filepath.Join(dir, "victim"), names[0])); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Remove(names[0]), os.Symlink(filepath.Join(dir, "victim"), names[0])))
 	if _, err := tempfile.NewBudget(1).New(); err == nil {
 		t.Error("it followed a link in place of the file")
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // deadProxy is the proxy in the environment, where nothing listens. net/http reads
@@ -40,19 +41,13 @@ const shortTimeout = 300 * time.Millisecond
 
 func keys(t *testing.T, s string) webhook.Keys {
 	t.Helper()
-	k, err := webhook.ParseKeys(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(webhook.ParseKeys(s))(t)
 	return k
 }
 
 func networks(t *testing.T, s string) []netip.Prefix {
 	t.Helper()
-	n, err := webhook.ParseNetworks(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(webhook.ParseNetworks(s))(t)
 	return n
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 type receivedRequest struct {
@@ -81,10 +82,7 @@ func TestTwoKeysSignDuringARotation(t *testing.T) {
 			t.Errorf("with the keys of %s X-Signature-256 is not signed with the first", of)
 		}
 		for key, signs := range map[string]bool{newKey: true, oldKey: true, "another": false} {
-			w, err := standardwebhooks.NewWebhookRaw([]byte(key))
-			if err != nil {
-				t.Fatal(err)
-			}
+			w := must.Get(standardwebhooks.NewWebhookRaw([]byte(key)))(t)
 			if err := w.Verify(d.body, d.header); (err == nil) != signs {
 				t.Errorf("with the keys of %s, %s: %v", of, key, err)
 			}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // Decision O6.
@@ -44,10 +45,7 @@ func TestTLSIs12OrNewerAndVerified(t *testing.T) {
 		})
 	}
 	t.Run("an unfinished handshake ends at the timeout", func(t *testing.T) {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 		defer l.Close()
 		a := send(t.Context(), sender(t, local(t), webhook.Config{Timeout: shortTimeout}), "https://"+l.Addr().String())
 		if a.Error != "no answer within 300ms" {

@@ -18,6 +18,7 @@ import (
 	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // Store is a whole blob store: both ports.
@@ -47,15 +48,12 @@ type Harness struct {
 // CountFiles returns how many files are below a folder, for Harness.Count.
 func CountFiles(t *testing.T, root string) (n int) {
 	t.Helper()
-	err := filepath.WalkDir(root, func(_ string, e fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(root, func(_ string, e fs.DirEntry, err error) error {
 		if err == nil && !e.IsDir() {
 			n++
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return n
 }
 
@@ -110,22 +108,15 @@ func put(ctx context.Context, s Store, d evidence.Digest, data []byte) error {
 func mustPut(t *testing.T, s Store, seed uint64, size int) ([]byte, evidence.Digest) {
 	t.Helper()
 	data, d := content(seed, size)
-	if err := put(t.Context(), s, d, data); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, put(t.Context(), s, d, data))
 	return data, d
 }
 
 func read(t *testing.T, s Store, d evidence.Digest, offset int64) []byte {
 	t.Helper()
-	r, err := s.Open(t.Context(), d, offset)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(s.Open(t.Context(), d, offset))(t)
 	data, err := io.ReadAll(r)
-	if err := errors.Join(err, r.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, r.Close()))
 	return data
 }
 
@@ -250,17 +241,12 @@ func (c cancelling) Read(p []byte) (int, error) {
 func readerStops(t *testing.T, h Harness) {
 	data, d := mustPut(t, h.Store, 1, 1<<20)
 	for range 40 {
-		r, err := h.Store.Open(t.Context(), d, 5)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(h.Store.Open(t.Context(), d, 5))(t)
 		start := make([]byte, 10)
 		if _, err := io.ReadFull(r, start); err != nil || !bytes.Equal(start, data[5:15]) {
 			t.Fatalf("%x is read, want %x: %v", start, data[5:15], err)
 		}
-		if err := r.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.Close())
 	}
 	if got := read(t, h.Store, d, 0); !bytes.Equal(got, data) {
 		t.Error("afterwards other bytes are read")
@@ -280,18 +266,14 @@ func missing(t *testing.T, h Harness) {
 func deletes(t *testing.T, h Harness) {
 	_, gone := mustPut(t, h.Store, 1, 5<<20)
 	data, kept := mustPut(t, h.Store, 2, 300_000)
-	if err := h.Store.Delete(t.Context(), gone); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, h.Store.Delete(t.Context(), gone))
 	if _, err := h.Store.Open(t.Context(), gone, 0); !errors.Is(err, evidences.ErrNoBlob) {
 		t.Errorf("opening it: %v", err)
 	}
 	if got := read(t, h.Store, kept, 0); !bytes.Equal(got, data) {
 		t.Error("the other blob has changed")
 	}
-	if err := h.Store.Delete(t.Context(), kept); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, h.Store.Delete(t.Context(), kept))
 	requireCount(t, h, 0)
 	again, _ := mustPut(t, h.Store, 2, 300_000)
 	if got := read(t, h.Store, kept, 0); !bytes.Equal(got, again) {
@@ -308,10 +290,7 @@ func lists(t *testing.T, h Harness) {
 	slices.SortFunc(want, func(a, b evidence.Digest) int { return bytes.Compare(a[:], b[:]) })
 	var got []evidence.Digest
 	for after := (evidence.Digest{}); ; {
-		page, err := h.Store.List(t.Context(), after, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		page := must.Get(h.Store.List(t.Context(), after, 2))(t)
 		if len(page) == 0 {
 			break
 		}
@@ -328,10 +307,7 @@ func lists(t *testing.T, h Harness) {
 func requireErrors(t *testing.T, h Harness, failServer func(*testing.T)) {
 	t.Helper()
 	_, d := mustPut(t, h.Store, 1, clipSize) // more than the network buffers of a read
-	reader, err := h.Store.Open(t.Context(), d, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reader := must.Get(h.Store.Open(t.Context(), d, 0))(t)
 	defer reader.Close()
 	failServer(t)
 	var all sync.WaitGroup

@@ -10,6 +10,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/blob/blobtest"
 	"github.com/stream-monitor/stream-monitor/adapters/blob/directory"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 func TestConformance(t *testing.T) {
@@ -21,10 +22,7 @@ func TestConformance(t *testing.T) {
 
 func open(t *testing.T, root string) *directory.Store {
 	t.Helper()
-	s, err := directory.New(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(directory.New(root))(t)
 	return s
 }
 
@@ -32,16 +30,12 @@ func TestWhatAKilledUploadLeavesIsDeletedLater(t *testing.T) {
 	root := t.TempDir()
 	s := open(t, root)
 	left := filepath.Join(root, "partial", "upload-123")
-	if err := os.WriteFile(left, []byte("half a picture"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(left, []byte("half a picture"), 0o600))
 	if n, err := s.DeletePartial(t.Context(), time.Hour); n != 0 || err != nil {
 		t.Errorf("%d uploads in progress were deleted: %v", n, err)
 	}
 	old := time.Now().Add(-2 * time.Hour)
-	if err := os.Chtimes(left, old, old); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chtimes(left, old, old))
 	if n, err := s.DeletePartial(t.Context(), time.Hour); n != 1 || err != nil {
 		t.Errorf("%d cut uploads were deleted, want 1: %v", n, err)
 	}
@@ -56,12 +50,8 @@ func TestFilesOfOthersAreNotListed(t *testing.T) {
 	digest := strings.Repeat("ab", 32)
 	for _, name := range []string{"ab/notes.txt", "ab/" + strings.ToUpper(digest), "cd/" + digest, digest} {
 		path := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		must.Do(t, os.WriteFile(path, nil, 0o600))
 	}
 	if list, err := s.List(t.Context(), evidence.Digest{}, 10); len(list) != 0 || err != nil {
 		t.Errorf("listed are %v: %v", list, err)
@@ -70,9 +60,7 @@ func TestFilesOfOthersAreNotListed(t *testing.T) {
 
 func TestADirectoryThatCannotBeWrittenIsRefused(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, nil, 0o600))
 	if _, err := directory.New(file); err == nil || !strings.Contains(err.Error(), "EVIDENCE_STORE") {
 		t.Errorf("the error is %v", err)
 	}

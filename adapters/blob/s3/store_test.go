@@ -23,6 +23,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/test/harness/await"
 	"github.com/stream-monitor/stream-monitor/test/harness/loopback"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 const (
@@ -47,28 +48,20 @@ func start(t *testing.T) *server {
 	if _, err := os.Stat(versitygw); err != nil {
 		t.Fatalf("%v; run: make %s", err, strings.TrimPrefix(versitygw, "../../../"))
 	}
-	address, err := loopback.FreeAddress()
-	if err != nil {
-		t.Fatal(err)
-	}
+	address := must.Get(loopback.FreeAddress())(t)
 	s := &server{dir: t.TempDir(), addr: address}
 	var log bytes.Buffer
 	s.process = exec.Command(versitygw, "--port", s.addr, "--quiet", "--keep-alive", "posix", "--sidecar", t.TempDir(), s.dir)
 	s.process.Env = append(os.Environ(), "ROOT_ACCESS_KEY_ID="+accessKey, "ROOT_SECRET_ACCESS_KEY="+secretKey)
 	s.process.Stdout, s.process.Stderr = &log, &log
-	if err := s.process.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.process.Start())
 	t.Cleanup(func() {
 		s.kill()
 		if t.Failed() {
 			t.Logf("the server's log:\n%s", log.String())
 		}
 	})
-	client, err := minio.New(s.addr, &minio.Options{Creds: credentials.NewStaticV4(accessKey, secretKey, "")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(minio.New(s.addr, &minio.Options{Creds: credentials.NewStaticV4(accessKey, secretKey, "")}))(t)
 	await.True(t, "the server answers", func() bool {
 		exists, err := client.BucketExists(t.Context(), bucket)
 		return err == nil && (exists || client.MakeBucket(t.Context(), bucket, minio.MakeBucketOptions{}) == nil)
@@ -90,12 +83,9 @@ func (s *server) count(t *testing.T) int {
 
 func open(t *testing.T, addr string) *s3.Store {
 	t.Helper()
-	s, err := s3.New(s3.Config{
+	s := must.Get(s3.New(s3.Config{
 		Endpoint: "http://" + addr, AccessKey: accessKey, SecretKey: secretKey, Bucket: bucket, Prefix: "/of/one/installation/", Timeout: 2 * time.Second,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return s
 }
 
@@ -157,9 +147,7 @@ func TestErrorsSayWhatIsWrong(t *testing.T) {
 
 func TestAnIncompleteConfigIsRefused(t *testing.T) {
 	whole := s3.Config{Endpoint: "https://host", AccessKey: "a", SecretKey: "b", Bucket: "c"}
-	if _, err := s3.New(whole); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s3.New(whole))(t)
 	for i, change := range []func(*s3.Config){
 		func(c *s3.Config) { c.Endpoint = "host:9000" },
 		func(c *s3.Config) { c.Endpoint = "ftp://host" },

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 var (
@@ -25,10 +27,7 @@ var (
 
 func newDashboard(t *testing.T, dist fstest.MapFS) *Dashboard {
 	t.Helper()
-	d, err := newFrom(dist, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(newFrom(dist, ""))(t)
 	return d
 }
 
@@ -45,10 +44,7 @@ func request(d http.Handler, method, path string, headers ...string) *http.Respo
 
 func body(t *testing.T, r *http.Response) string {
 	t.Helper()
-	b, err := io.ReadAll(r.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(io.ReadAll(r.Body))(t)
 	return string(b)
 }
 
@@ -98,14 +94,8 @@ func TestAFileIsCompressedForClientsThatAcceptIt(t *testing.T) {
 		}
 		content := body(t, r)
 		if want == "gzip" {
-			z, err := gzip.NewReader(strings.NewReader(content))
-			if err != nil {
-				t.Fatal(err)
-			}
-			plain, err := io.ReadAll(z)
-			if err != nil {
-				t.Fatal(err)
-			}
+			z := must.Get(gzip.NewReader(strings.NewReader(content)))(t)
+			plain := must.Get(io.ReadAll(z))(t)
 			content = string(plain)
 		}
 		if content != script {
@@ -152,10 +142,7 @@ func TestABinaryWithoutPagesSaysHowToBuildThem(t *testing.T) {
 // TestThePolicyRefusesWhatIsNotAFileOfTheDashboard lists what must not come back:
 // anything inline, any other host, frames of other sites.
 func TestThePolicyRefusesWhatIsNotAFileOfTheDashboard(t *testing.T) {
-	d, err := newFrom(example, "https://media.example.com")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(newFrom(example, "https://media.example.com"))(t)
 	for _, path := range []string{"/", "/signin", "/assets/index-ab12.js", "/assets/missing.js", "/favicon.svg"} {
 		r := request(d, "GET", path)
 		policy := r.Header.Get("Content-Security-Policy")
@@ -185,10 +172,7 @@ func TestThePolicyRefusesWhatIsNotAFileOfTheDashboard(t *testing.T) {
 // TestTheEmbeddedPagesAreWithoutInlineCode reads what the build made, if it made
 // something: the policy would refuse inline code, and a page would stay empty.
 func TestTheEmbeddedPagesAreWithoutInlineCode(t *testing.T) {
-	d, err := New("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(New(""))(t)
 	page := d.files[index].plain
 	for _, refused := range []string{"<style", " style=", " onload=", "javascript:", "http://", "https://", "<script>"} {
 		if bytes.Contains(page, []byte(refused)) {

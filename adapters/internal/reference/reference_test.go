@@ -6,13 +6,11 @@ import (
 	"testing"
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/reference"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 func TestNamesThatPlayersFindAreResolved(t *testing.T) {
-	base, err := url.Parse("https://cdn.example.com/live/720p/index.m3u8?key=s3cr3t")
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := must.Get(url.Parse("https://cdn.example.com/live/720p/index.m3u8?key=s3cr3t"))(t)
 	const folder = "https://cdn.example.com/live/720p/"
 	for name, want := range map[string]string{
 		"a.ts": folder + "a.ts", "/a.ts#b": "https://cdn.example.com/a.ts",

@@ -15,6 +15,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
 	"github.com/stream-monitor/stream-monitor/test/harness/attack"
 	"github.com/stream-monitor/stream-monitor/test/harness/await"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // asAttacker makes the test binary a tool that was taken over. Its value is the folder with the data of the
@@ -52,21 +53,13 @@ func init() { //nolint:gochecknoinits // a tool that was taken over runs no test
 func prepareAttack(t *testing.T, confinement *subprocess.Confinement) subprocess.Command {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "keys.json"), []byte("secret"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "keys.json"), []byte("secret"), 0o600))
+	program := must.Get(os.Executable())(t)
 	words := fmt.Sprintf("%s %d", dir, os.Getpid())
 	for _, c := range []*subprocess.Confinement{nil, confinement} {
 		command := sh("read _")
 		command.Confinement = c // the rules of the attacker, to which each launch makes a domain
-		victim, err := subprocess.Start(command)
-		if err != nil {
-			t.Fatal(err)
-		}
+		victim := must.Get(subprocess.Start(command))(t)
 		t.Cleanup(func() { victim.Stop() })
 		words += fmt.Sprint(" ", subprocess.PID(victim))
 	}
@@ -77,9 +70,7 @@ func prepareAttack(t *testing.T, confinement *subprocess.Confinement) subprocess
 func asScript(t *testing.T, tool subprocess.Command) subprocess.Command {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "tool")
-	if err := os.WriteFile(file, []byte("#!/bin/sh\nexec "+tool.Path), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte("#!/bin/sh\nexec "+tool.Path), 0o700))
 	tool.Confinement.Readable, tool.Path = append(tool.Confinement.Readable, tool.Path), file
 	return tool
 }
@@ -106,10 +97,7 @@ func TestAToolThatIsTakenOver(t *testing.T) {
 			return run(t, asScript(t, c))
 		}, attack.RemainingInScripts(), true, false},
 		{"that stays up", &subprocess.Confinement{}, func(t *testing.T, c subprocess.Command) string {
-			p, err := subprocess.Start(c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must.Get(subprocess.Start(c))(t)
 			defer p.Stop()
 			said, _ := io.ReadAll(p)
 			return string(said)

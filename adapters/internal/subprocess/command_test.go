@@ -19,6 +19,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
 	"github.com/stream-monitor/stream-monitor/test/harness/await"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 	_ "github.com/stream-monitor/stream-monitor/test/harness/testtools/launcher" // the tests start tools
 )
 
@@ -96,9 +97,7 @@ func TestRunReportsWhyAToolCannotStart(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, content string, mode os.FileMode) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(content), mode); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(content), mode))
 		return path
 	}
 	for name, path := range map[string]string{
@@ -202,9 +201,7 @@ func TestRunEndsTheWholeGroup(t *testing.T) {
 func TestTheToolDiesWithAProcessThatIsKilled(t *testing.T) {
 	ids := filepath.Join(t.TempDir(), "ids")
 	parent := parentThat(t, "runs", "IDS="+ids)
-	if err := parent.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, parent.Start())
 	tool := readIDs(t, ids)
 	_ = parent.Process.Kill()
 	_ = parent.Wait()

@@ -10,14 +10,13 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // A rule for a file is left out beneath a folder that has one, but a link there needs its own.
 func TestAConfinedToolReadsFurtherFiles(t *testing.T) {
 	file, folder := filepath.Join(t.TempDir(), "file"), t.TempDir()
-	if err := errors.Join(os.WriteFile(file, []byte("text"), 0o600), os.Symlink(filepath.Dir(file), filepath.Join(folder, "link"))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.WriteFile(file, []byte("text"), 0o600), os.Symlink(filepath.Dir(file), filepath.Join(folder, "link"))))
 	link := filepath.Join(folder, "link", "file")
 	for _, c := range []struct {
 		file     string
@@ -56,9 +55,7 @@ func TestTheScratchDirectoryIsOfThisUserAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			expected := filepath.Join(dir, "stream-monitor-tools-"+strconv.Itoa(os.Getuid()))
-			if err := c.prepare(dir, expected); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, c.prepare(dir, expected))
 			got, err := subprocess.ScratchIn(dir)
 			if err != nil || (got == expected) != c.same || filepath.Dir(got) != dir {
 				t.Errorf("it is %s, %v", got, err)
@@ -84,9 +81,7 @@ func TestARemovedScratchDirectoryIsMadeAgain(t *testing.T) {
 		if text != "text" || filepath.Dir(dir) != os.Getenv("TMPDIR") {
 			t.Fatalf("it says %s %s", res.Stdout, res.Stderr)
 		}
-		if err := os.Remove(dir); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Remove(dir))
 	}
 }
 
@@ -118,9 +113,7 @@ func TestWhatWasReplacedIsReachedAtOnce(t *testing.T) {
 	folder, elsewhere := filepath.Join(dir, "folder"), filepath.Join(t.TempDir(), "elsewhere")
 	cat, err := os.ReadFile("/bin/cat")
 	shell, shellErr := os.ReadFile("/bin/sh")
-	if err := errors.Join(err, shellErr, os.Mkdir(folder, 0o700), os.Mkdir(elsewhere, 0o700)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, shellErr, os.Mkdir(folder, 0o700), os.Mkdir(elsewhere, 0o700)))
 	readable := []string{file, folder}
 	script := "\nread -r line <$1; printf %s $line"
 	replace := func(what, content string) error {
@@ -150,9 +143,7 @@ func TestWhatWasReplacedIsReachedAtOnce(t *testing.T) {
 			return errors.Join(os.Rename(folder, folder+".old"), os.Mkdir(folder, 0o700), replace(file, "beneath"))
 		}, "beneath"},
 	} {
-		if err := c.change(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.change())
 		for _, network := range []bool{false, true} {
 			res, err := subprocess.Run(t.Context(), subprocess.Command{
 				Path: tool, Args: []string{file}, Env: []string{"PATH=" + bin + ":/bin"},

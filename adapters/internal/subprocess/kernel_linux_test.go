@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // refusal is a system call that a sandbox refuses, with that first argument or with any.
@@ -129,16 +130,12 @@ func cpuTimeOf(b *testing.B, do func() error) (used time.Duration) {
 	sum := func() (all time.Duration) {
 		for _, who := range []int{unix.RUSAGE_SELF, unix.RUSAGE_CHILDREN} {
 			var usage unix.Rusage
-			if err := unix.Getrusage(who, &usage); err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, unix.Getrusage(who, &usage))
 			all += time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 		}
 		return all
 	}
 	before := sum()
-	if err := do(); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, do())
 	return sum() - before
 }

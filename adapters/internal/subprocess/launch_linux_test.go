@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // The shell that started the service may have left open files, whose descriptors every child inherits.
@@ -21,16 +22,10 @@ func TestAToolInheritsNoDescriptor(t *testing.T) {
 		if _, err := unix.FcntlInt(uintptr(number), unix.F_GETFD, 0); err == nil {
 			continue // this process uses it
 		}
-		null, err := unix.Open("/dev/null", unix.O_RDONLY, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		null := must.Get(unix.Open("/dev/null", unix.O_RDONLY, 0))(t)
 		if null != number {
-			err = unix.Dup3(null, number, 0)
+			must.Do(t, unix.Dup3(null, number, 0))
 			_ = unix.Close(null)
-		}
-		if err != nil {
-			t.Fatal(err)
 		}
 		defer func() { _ = unix.Close(number) }()
 	}
@@ -60,20 +55,11 @@ func TestAToolWhoseLimitsFailDoesNotRun(t *testing.T) {
 }
 
 func TestAToolHasAHigherOOMScoreThanItsParent(t *testing.T) {
-	raw, err := os.ReadFile("/proc/self/oom_score_adj")
-	if err != nil {
-		t.Fatal(err)
-	}
-	own, err := strconv.Atoi(strings.TrimSpace(string(raw)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile("/proc/self/oom_score_adj"))(t)
+	own := must.Get(strconv.Atoi(strings.TrimSpace(string(raw))))(t)
 	// It waits for its input, which comes when all is set.
-	r, err := subprocess.Run(t.Context(), subprocess.Command{Path: "/bin/sh", Args: []string{"-c", "read -r _; cat /proc/$$/oom_score_adj; sh -c 'cat /proc/$$/oom_score_adj'"},
-		Stdin: io.NopCloser(strings.NewReader("go\n"))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(subprocess.Run(t.Context(), subprocess.Command{Path: "/bin/sh", Args: []string{"-c", "read -r _; cat /proc/$$/oom_score_adj; sh -c 'cat /proc/$$/oom_score_adj'"},
+		Stdin: io.NopCloser(strings.NewReader("go\n"))}))(t)
 	want := strconv.Itoa(min(own+500, 1000))
 	if got := strings.Fields(string(r.Stdout)); len(got) != 2 || got[0] != want || got[1] != want {
 		t.Errorf("it and its child have %q, want %s; this process has %d", got, want, own)
@@ -82,10 +68,7 @@ func TestAToolHasAHigherOOMScoreThanItsParent(t *testing.T) {
 
 func TestATimeIsOfTheCPU(t *testing.T) {
 	start := func(script string) *subprocess.Process {
-		p, err := subprocess.Start(subprocess.Command{Path: "/bin/sh", Args: []string{"-c", script}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(subprocess.Start(subprocess.Command{Path: "/bin/sh", Args: []string{"-c", script}}))(t)
 		return p
 	}
 	busy, idle := start("while :; do :; done"), start("read line")
@@ -110,10 +93,7 @@ func TestAToolInheritsOnlyWhatItNeeds(t *testing.T) {
 	for _, name := range slices.Concat(kept, secret) {
 		t.Setenv(name, "/of-"+name)
 	}
-	resident, err := subprocess.Start(sh("env"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	resident := must.Get(subprocess.Start(sh("env")))(t)
 	said, _ := io.ReadAll(resident)
 	resident.Stop()
 	for how, got := range map[string]string{"run": string(mustRun(t, sh("env")).Stdout), "started": string(said)} {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 func TestTheToolHasNoMoreThanItsLimits(t *testing.T) {
@@ -101,9 +102,6 @@ func TestAToolHasItsLimitsBeforeItRuns(t *testing.T) {
 
 func mustRun(t *testing.T, c subprocess.Command) subprocess.Result {
 	t.Helper()
-	res, err := subprocess.Run(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := must.Get(subprocess.Run(t.Context(), c))(t)
 	return res
 }

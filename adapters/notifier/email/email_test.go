@@ -12,6 +12,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 	fake "github.com/stream-monitor/stream-monitor/test/fake/channel/smtp"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -104,10 +105,7 @@ func TestNobodyCanAddHeaders(t *testing.T) {
 
 func start(t *testing.T, security string) *fake.Server {
 	t.Helper()
-	s, err := fake.New(security == "tls")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(fake.New(security == "tls"))(t)
 	t.Cleanup(s.Close)
 	return s
 }

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/stream-monitor/stream-monitor/test/harness/await"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // ownMounts is set in a copy of this test program with its own mount namespace.
@@ -57,9 +58,7 @@ func TestAFullDiskIsReportedAndSurvived(t *testing.T) {
 			}
 			return err
 		}
-		if err := insert(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, insert())
 		ballast := fill(t, dir)
 		await.True(t, "nothing can be stored", func() bool { return insert() != nil })
 		await.True(t, "the server has died of it, and cannot start", func() bool {
@@ -105,12 +104,8 @@ func inOwnMounts(t *testing.T) {
 func disk(t *testing.T, megabytes int) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dm", megabytes)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""))
+	must.Do(t, unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dm", megabytes)))
 	t.Cleanup(func() {
 		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
 			t.Error(err)
@@ -123,10 +118,7 @@ func disk(t *testing.T, megabytes int) string {
 func fill(t *testing.T, dir string) (ballast string) {
 	t.Helper()
 	ballast = filepath.Join(dir, "ballast")
-	f, err := os.Create(ballast)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Create(ballast))(t)
 	defer f.Close()
 	for block := make([]byte, 1<<20); len(block) > 0; {
 		if _, err := f.Write(block); err != nil {
@@ -138,7 +130,5 @@ func fill(t *testing.T, dir string) (ballast string) {
 
 func free(t *testing.T, ballast string) {
 	t.Helper()
-	if err := os.Remove(ballast); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(ballast))
 }

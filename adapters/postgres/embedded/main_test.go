@@ -19,6 +19,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
 	"github.com/stream-monitor/stream-monitor/test/harness/logbuffer"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // gatewayDir names the DATA_DIR of a copy of this test program that acts as a
@@ -70,13 +71,10 @@ func (s *server) stop() {
 // query runs a statement on a new connection and returns its only value.
 func (s *server) query(statement string) (string, error) {
 	s.t.Helper()
-	db, err := sql.Open("postgres", s.DSN())
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	db := must.Get(sql.Open("postgres", s.DSN()))(s.t)
 	defer db.Close()
 	var answer sql.NullString
-	err = db.QueryRowContext(s.t.Context(), statement).Scan(&answer)
+	err := db.QueryRowContext(s.t.Context(), statement).Scan(&answer)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}
@@ -95,9 +93,7 @@ func (s *server) expect(statement, want string) {
 func (s *server) signal(sig syscall.Signal) (pid int) {
 	s.t.Helper()
 	pid = postmasterPID(s.dir)
-	if err := syscall.Kill(pid, sig); err != nil {
-		s.t.Fatal(err)
-	}
+	must.Do(s.t, syscall.Kill(pid, sig))
 	return pid
 }
 
@@ -134,14 +130,9 @@ func expectRefusal(ctx context.Context, t *testing.T, dir string, words ...strin
 // directory to which the server's user has access.
 func shortTempDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "socket-") //nolint:usetesting // the path of t.TempDir is long, and other users have no access
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(os.MkdirTemp("/tmp", "socket-"))(t) //nolint:usetesting // the path of t.TempDir is long, and other users have no access
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o711); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(dir, 0o711))
 	t.Setenv("TMPDIR", dir)
 	return dir
 }
@@ -167,7 +158,7 @@ func expectUntouched(t *testing.T, dir string, do func()) {
 func tree(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -178,9 +169,6 @@ func tree(t *testing.T, dir string) string {
 		st := info.Sys().(*syscall.Stat_t)
 		fmt.Fprintln(&b, path, info.Size(), info.Mode(), st.Uid, st.Gid, info.ModTime())
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return b.String()
 }

@@ -10,21 +10,17 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 func TestStartRefusesWhatItMustNotTouch(t *testing.T) {
 	t.Run("a cluster of another version is not touched, and both versions are named", func(t *testing.T) {
 		dir := t.TempDir()
 		own := started(t, dir)
-		version, err := own.query(`SHOW server_version`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		version := must.Get(own.query(`SHOW server_version`))(t)
 		own.stop()
 		cluster := filepath.Join(dir, "postgres")
-		if err := os.WriteFile(filepath.Join(cluster, "PG_VERSION"), []byte("9\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(cluster, "PG_VERSION"), []byte("9\n"), 0o600))
 		major, _, _ := strings.Cut(version, ".")
 		expectUntouched(t, cluster, func() {
 			expectRefusal(t.Context(), t, dir, "PostgreSQL 9", major, "nothing was touched", "pg_upgrade", "DB_DSN")
@@ -33,9 +29,7 @@ func TestStartRefusesWhatItMustNotTouch(t *testing.T) {
 
 	t.Run("a directory with other files is not touched", func(t *testing.T) {
 		dir := t.TempDir()
-		if err := os.MkdirAll(filepath.Join(dir, "postgres", "photographs"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Join(dir, "postgres", "photographs"), 0o700))
 		expectUntouched(t, filepath.Join(dir, "postgres"), func() { expectRefusal(t.Context(), t, dir, "no PostgreSQL database", "nothing was touched") })
 	})
 

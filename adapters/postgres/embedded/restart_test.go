@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stream-monitor/stream-monitor/test/harness/await"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // All committed rows are there again, and repeated deaths are logged once.
@@ -34,21 +35,14 @@ func TestAServerThatOutlivedItsGatewayIsEndedByTheNext(t *testing.T) {
 	tempDir := shortTempDir(t)
 	gateway := exec.CommandContext(t.Context(), os.Args[0]) // it does not end by itself
 	gateway.Env = append(os.Environ(), gatewayDir+"="+dir)
-	out, err := gateway.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := gateway.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(gateway.StdoutPipe())(t)
+	must.Do(t, gateway.Start())
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil || line != "started\n" {
 		t.Fatalf("the gateway says %q, %v", line, err)
 	}
 	pid := postmasterPID(dir)
-	if err := gateway.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, gateway.Process.Kill())
 	_ = gateway.Wait() // returns that it was killed
 	if await.Ended(pid) {
 		t.Fatal("the server went with its gateway: there is nothing to test")

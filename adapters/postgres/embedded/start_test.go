@@ -9,15 +9,14 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // owner describes to whom a file belongs, and what others may do with it.
 func owner(t *testing.T, path string) string {
 	t.Helper()
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must.Get(os.Stat(path))(t)
 	st := info.Sys().(*syscall.Stat_t)
 	return fmt.Sprint(st.Uid, st.Gid, info.Mode())
 }
@@ -65,9 +64,7 @@ func TestStartRunsAPrivateServer(t *testing.T) {
 	t.Run("an interrupted creation is repeated", func(t *testing.T) {
 		dir := t.TempDir()
 		half := filepath.Join(dir, "postgres.new", "base")
-		if err := os.MkdirAll(half, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(half, 0o700))
 		started(t, dir).expect(`SELECT 'here'`, "here")
 		if _, err := os.Stat(filepath.Dir(half)); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("the rest of it is still there: %v", err)
@@ -78,9 +75,7 @@ func TestStartRunsAPrivateServer(t *testing.T) {
 		dir := t.TempDir()
 		started(t, dir).stop()
 		stale := fmt.Sprintf("%d\n%s\n1\n5432\n.\n\n1 1\nready\n", os.Getpid(), dir)
-		if err := os.WriteFile(filepath.Join(dir, "postgres", "postmaster.pid"), []byte(stale), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, "postgres", "postmaster.pid"), []byte(stale), 0o600))
 		started(t, dir).expect(`SELECT 'here'`, "here")
 	})
 }

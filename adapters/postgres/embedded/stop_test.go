@@ -10,19 +10,15 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/test/harness/await"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // The backend of a connection that has just been closed may still run, so the server ends some in every orderly stop.
 func TestAnOrderlyStopLogsNoWarning(t *testing.T) {
 	s := started(t, t.TempDir())
-	db, err := sql.Open("postgres", s.DSN())
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(sql.Open("postgres", s.DSN()))(t)
 	defer db.Close()
-	if err := db.PingContext(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.PingContext(t.Context()))
 	s.stop()
 	if !s.log.Contains("terminating connection due to administrator command") {
 		t.Fatalf("the server ended no connection, so nothing was tested:\n%s", s.log)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // Store is a store on a database of its own. One test after the other uses it with its connections, which
@@ -30,10 +31,7 @@ func (s *Store) Exec(t testing.TB, statement string, args ...any) {
 // RoutingVersion returns a number that each change of destinations, routes and silences makes larger.
 func (s *Store) RoutingVersion(t testing.TB) int64 {
 	t.Helper()
-	r, err := s.Routing(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(s.Routing(t.Context()))(t)
 	return r.Version
 }
 
@@ -63,14 +61,8 @@ func (s *Server) Store(t testing.TB) *Store {
 func (s *Server) newStore(t testing.TB) *Store {
 	t.Helper()
 	dsn := s.Create(t, Template)
-	store, err := postgres.Open(t.Context(), dsn, postgres.Config{Secrets: secrets{}, MaxConnections: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, err := sql.Open("postgres", dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := must.Get(postgres.Open(t.Context(), dsn, postgres.Config{Secrets: secrets{}, MaxConnections: 4}))(t)
+	db := must.Get(sql.Open("postgres", dsn))(t)
 	db.SetMaxOpenConns(1)
 	return &Store{Store: store, db: db}
 }

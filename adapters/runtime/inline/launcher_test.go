@@ -20,6 +20,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -84,10 +85,7 @@ func newID(t *testing.T) string { return filepath.Join(t.TempDir(), "id") }
 
 func made(t *testing.T, cfg inline.Config) *localworkers.Launcher {
 	t.Helper()
-	l, err := inline.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(inline.New(cfg))(t)
 	return l
 }
 
@@ -109,9 +107,7 @@ func launching(t *testing.T, work inline.WorkerFunc, change ...func(*inline.Conf
 
 func launch(t *testing.T, l *localworkers.Launcher, spec supervisor.WorkerSpec) {
 	t.Helper()
-	if err := l.Launch(t.Context(), spec); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Launch(t.Context(), spec))
 }
 
 // stubborn ends by force alone.
@@ -262,9 +258,7 @@ func TestAWorkerOutlivesWhoeverLaunchedIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := launching(t, func(ctx, _ context.Context, _ supervisor.WorkerSpec) error { <-ctx.Done(); return nil })
 		ctx, cancel := context.WithCancel(t.Context())
-		if err := l.Launch(ctx, newSpec(1)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.Launch(ctx, newSpec(1)))
 		cancel()
 		synctest.Wait()
 		if all, _ := l.Workers(t.Context()); len(all) != 1 {

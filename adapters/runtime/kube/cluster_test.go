@@ -13,6 +13,7 @@ import (
 	ktesting "k8s.io/client-go/testing"
 
 	"github.com/stream-monitor/stream-monitor/adapters/runtime/kube"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 func TestCheckNamesEveryMissingRight(t *testing.T) {
@@ -51,16 +52,14 @@ func TestCheckNamesEveryMissingRight(t *testing.T) {
 func TestOpenFindsTheCluster(t *testing.T) {
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	file := filepath.Join(t.TempDir(), "config")
-	if err := os.WriteFile(file, []byte(`
+	must.Do(t, os.WriteFile(file, []byte(`
 apiVersion: v1
 kind: Config
 clusters: [{name: c, cluster: {server: "https://api.example:6443"}}]
 contexts: [{name: x, context: {cluster: c, user: u, namespace: streams}}]
 users: [{name: u, user: {token: t}}]
 current-context: x
-`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+`), 0o600))
 	c, err := kube.Open(file)
 	if err != nil || c.Namespace() != "streams" || c.WithNamespace("other").Namespace() != "other" || c.WithNamespace("").Namespace() != "streams" {
 		t.Errorf("of a file: %v, %v", c, err)

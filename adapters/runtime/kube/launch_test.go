@@ -17,6 +17,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/runtime/kube"
 	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 const podName = "stream-monitor-mon-00000000000070008000000000000000"
@@ -119,10 +120,7 @@ func TestTheRuntimeIDNamesTheInstallation(t *testing.T) {
 	runtimeID := func(namespace, instance string) string {
 		cfg := settings()
 		cfg.Instance = instance
-		l, err := kube.New(kube.NewCluster(cluster.client, "default").WithNamespace(namespace), cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must.Get(kube.New(kube.NewCluster(cluster.client, "default").WithNamespace(namespace), cfg))(t)
 		defer func() { _ = l.Close(t.Context()) }()
 		p := l.Runtime()
 		if !p.Shared || p.NotFoundMessage != "Pod not found in Kubernetes cluster" || len(p.ID) < 1 || len(p.ID) > 63 {
@@ -188,10 +186,7 @@ func (p slowPods) Create(ctx context.Context, pod *corev1.Pod, o metav1.CreateOp
 func TestAStopFindsThePodOfALaunchThatWasCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newFakeCluster(t)
-		l, err := kube.New(kube.NewCluster(slowClient{cluster.client}, namespace), settings())
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must.Get(kube.New(kube.NewCluster(slowClient{cluster.client}, namespace), settings()))(t)
 		t.Cleanup(func() { _ = l.Close(context.Background()) })
 		ctx, cancel := context.WithTimeout(t.Context(), createDelay/2)
 		defer cancel()

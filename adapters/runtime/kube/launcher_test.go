@@ -19,6 +19,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/test/harness/logbuffer"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // The client keeps its connection to a real API server open.
@@ -34,10 +35,7 @@ func settings() kube.Config {
 
 func harness(t *testing.T, cluster *fakeCluster) launchertest.Harness {
 	t.Helper()
-	l, err := kube.New(kube.NewCluster(cluster.client, namespace), settings())
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(kube.New(kube.NewCluster(cluster.client, namespace), settings()))(t)
 	return launchertest.Harness{
 		Launcher:     l,
 		Close:        l.Close,
@@ -57,14 +55,10 @@ func TestLauncherAdoptsRunningWorkers(t *testing.T) {
 		cluster := newFakeCluster(t)
 		earlier := harness(t, cluster)
 		for _, spec := range running {
-			if err := earlier.Launcher.Launch(t.Context(), spec); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, earlier.Launcher.Launch(t.Context(), spec))
 			waitFor(t, "the worker to run", func() bool { return len(cluster.runningGenerations(spec.ID)) == 1 })
 		}
-		if err := earlier.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, earlier.Close(t.Context()))
 		return harness(t, cluster)
 	})
 }
@@ -103,10 +97,7 @@ func expectContains(t *testing.T, text string, wanted ...string) {
 // newLauncher returns a launcher that is closed with the test.
 func newLauncher(t *testing.T, cluster *fakeCluster, cfg kube.Config) *kube.Launcher {
 	t.Helper()
-	l, err := kube.New(kube.NewCluster(cluster.client, namespace), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(kube.New(kube.NewCluster(cluster.client, namespace), cfg))(t)
 	t.Cleanup(func() {
 		if err := l.Close(context.Background()); err != nil {
 			t.Error(err)
@@ -124,9 +115,7 @@ func open(t *testing.T, cfg kube.Config) (*fakeCluster, *kube.Launcher) {
 
 func mustLaunch(t *testing.T, l *kube.Launcher, spec supervisor.WorkerSpec) {
 	t.Helper()
-	if err := l.Launch(t.Context(), spec); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Launch(t.Context(), spec))
 }
 
 const klogEnv = "STREAM_MONITOR_TEST_KLOG"

@@ -15,6 +15,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/runtime/kube"
 	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // launchedPod returns the pod that a launcher with changed settings creates.
@@ -34,10 +35,7 @@ func launchedPod(t *testing.T, change func(*kube.Config)) *corev1.Pod {
 // expectJSON compares a value, encoded as JSON, with want.
 func expectJSON(t *testing.T, what string, got any, want string) {
 	t.Helper()
-	b, err := json.Marshal(got)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(json.Marshal(got))(t)
 	if string(b) != want {
 		t.Errorf("%s is\n%s\nwant\n%s", what, b, want)
 	}
@@ -46,20 +44,12 @@ func expectJSON(t *testing.T, what string, got any, want string) {
 // expectPod compares a pod with that of a file in testdata.
 func expectPod(t *testing.T, got *corev1.Pod, file string) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	config, err := json.Marshal(monitor.DefaultConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join("testdata", file)))(t)
+	config := must.Get(json.Marshal(monitor.DefaultConfig()))(t)
 	token := settings().Tokens.Token(workerSpec("").ID, 3)
 	text = []byte(strings.NewReplacer("{{config}}", string(config), "{{token}}", token).Replace(string(text)))
 	want := &corev1.Pod{}
-	if err := yaml.UnmarshalStrict(text, want); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, yaml.UnmarshalStrict(text, want))
 	got.UID, got.ResourceVersion, got.Status = "", "", corev1.PodStatus{}
 	is, isErr := yaml.Marshal(got)
 	wanted, wantedErr := yaml.Marshal(want)

@@ -7,14 +7,13 @@ import (
 	"testing"
 
 	"github.com/stream-monitor/stream-monitor/adapters/runtime/kube"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 func templateFile(t *testing.T, content string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "pod.yaml")
-	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(content), 0o600))
 	return file
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // These tests need a real cluster. STREAM_MONITOR_TEST_KUBECONFIG names its
@@ -70,16 +71,12 @@ func newTestNamespace(t *testing.T) *testNamespace {
 	if file == "" {
 		t.Fatalf("%s must name a kubeconfig", kubeconfigEnv)
 	}
-	config, err := clientcmd.BuildConfigFromFlags("", file)
-	must(t, err)
+	config := must.Get(clientcmd.BuildConfigFromFlags("", file))(t)
 	config.QPS, config.Burst = 200, 200
-	client, err := kubernetes.NewForConfig(config)
-	must(t, err)
-	opened, err := kube.Open(file)
-	must(t, err)
+	client := must.Get(kubernetes.NewForConfig(config))(t)
+	opened := must.Get(kube.Open(file))(t)
 	ctx := context.Background()
-	ns, err := client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "launcher-test-"}}, metav1.CreateOptions{})
-	must(t, err)
+	ns := must.Get(client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "launcher-test-"}}, metav1.CreateOptions{}))(t)
 	r := &testNamespace{t, client, opened.WithNamespace(ns.Name)}
 	t.Cleanup(func() {
 		for _, p := range r.pods("") {
@@ -98,22 +95,18 @@ func newTestNamespace(t *testing.T) *testNamespace {
 
 func (r *testNamespace) pods(selector string) []corev1.Pod {
 	r.t.Helper()
-	list, err := r.client.CoreV1().Pods(r.Namespace()).List(context.Background(), metav1.ListOptions{LabelSelector: selector})
-	must(r.t, err)
-	return list.Items
+	return must.Get(r.client.CoreV1().Pods(r.Namespace()).List(context.Background(), metav1.ListOptions{LabelSelector: selector}))(r.t).Items
 }
 
 // launcher returns a launcher with a pod template.
 func (r *testNamespace) launcher(template string) *kube.Launcher {
 	r.t.Helper()
 	file := filepath.Join(r.t.TempDir(), "pod.yaml")
-	must(r.t, os.WriteFile(file, []byte(template), 0o600))
-	l, err := kube.New(r.Cluster, kube.Config{
+	must.Do(r.t, os.WriteFile(file, []byte(template), 0o600))
+	return must.Get(kube.New(r.Cluster, kube.Config{
 		Image: cmp.Or(os.Getenv(imageEnv), "busybox:1.37"), GatewayURL: "https://gateway:8081", Tokens: monitor.NewTokenKey("internal-key"),
 		PodTemplateFile: file, Grace: 2 * time.Second,
-	})
-	must(r.t, err)
-	return l
+	}))(r.t)
 }
 
 func (r *testNamespace) readyGenerations(id monitor.ID) (all []int) {
@@ -143,13 +136,6 @@ func (r *testNamespace) harness() launchertest.Harness {
 	}
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestLauncherInARealCluster(t *testing.T) {
 	t.Parallel()
 	launchertest.Run(t, func(t *testing.T) launchertest.Harness { return newTestNamespace(t).harness() })
@@ -161,12 +147,12 @@ func TestLauncherAdoptsPodsInARealCluster(t *testing.T) {
 		r := newTestNamespace(t)
 		earlier := r.harness()
 		for _, spec := range running {
-			must(t, earlier.Launcher.Launch(t.Context(), spec))
+			must.Do(t, earlier.Launcher.Launch(t.Context(), spec))
 		}
 		for _, spec := range running {
 			waitFor(t, "the worker", func() bool { return len(r.readyGenerations(spec.ID)) > 0 })
 		}
-		must(t, earlier.Close(t.Context()))
+		must.Do(t, earlier.Close(t.Context()))
 		return r.harness()
 	})
 }
@@ -189,7 +175,7 @@ func TestAnExitDescribesTheEndInARealCluster(t *testing.T) {
 			defer func() { _ = l.Close(context.Background()) }()
 			spec := workerSpec(launchertest.StopsWhenAsked)
 			spec.CallbackURL = "https://receiver.example/$(INTERNAL_API_KEY)?$$x"
-			must(t, l.Launch(t.Context(), spec))
+			must.Do(t, l.Launch(t.Context(), spec))
 			e := nextExit(t, l)
 			expectContains(t, e.Detail, c.detail)
 			t.Log(e.Detail)
@@ -204,9 +190,9 @@ func TestAnEvictionIsDescribedInARealCluster(t *testing.T) {
 	l := r.launcher(scriptedWorker)
 	defer func() { _ = l.Close(context.Background()) }()
 	spec := workerSpec(launchertest.StopsWhenAsked)
-	must(t, l.Launch(t.Context(), spec))
+	must.Do(t, l.Launch(t.Context(), spec))
 	waitFor(t, "the worker", func() bool { return len(r.readyGenerations(spec.ID)) == 1 })
-	must(t, r.client.PolicyV1().Evictions(r.Namespace()).Evict(t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{
+	must.Do(t, r.client.PolicyV1().Evictions(r.Namespace()).Evict(t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{
 		Name: spec.ID.WorkerName(), Namespace: r.Namespace()}}))
 	expectContains(t, nextExit(t, l).Detail, "exit code 0", "its pod was disrupted (EvictionByEvictionAPI)")
 }

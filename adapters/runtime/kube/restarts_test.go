@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // crashedAfter is a container that has just crashed after running for d.
@@ -57,9 +58,7 @@ func lateCrashes() []func(*corev1.Pod) {
 func observeExit(t *testing.T, first func(*corev1.Pod), others ...func(*corev1.Pod)) (end int, detail string) {
 	t.Helper()
 	cluster, earlier, p := startWorker(t, settings(), launchertest.StopsWhenAsked)
-	if err := earlier.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, earlier.Close(t.Context()))
 	cluster.updatePod(p, first)
 	l := newLauncher(t, cluster, settings())
 	for i, state := range append([]func(*corev1.Pod){first}, others...) {

@@ -12,6 +12,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/runtime/kube"
 	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
 	"github.com/stream-monitor/stream-monitor/test/harness/logbuffer"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 func TestStop(t *testing.T) {
@@ -108,10 +109,7 @@ func TestStop(t *testing.T) {
 
 	scenario(t, "Close returns an error when ctx is done before a stop was accepted", func(t *testing.T) {
 		cluster := newFakeCluster(t)
-		l, err := kube.New(kube.NewCluster(cluster.client, namespace), settings())
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must.Get(kube.New(kube.NewCluster(cluster.client, namespace), settings()))(t)
 		launch(t, cluster, l, workerSpec(launchertest.IgnoresStop))
 		cluster.fail(errors.New("connection refused"), "delete")
 		ctx, cancel := context.WithCancel(t.Context())
@@ -128,13 +126,8 @@ func TestStop(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		for range 50 {
-			l, err := kube.New(kube.NewCluster(cluster.client, namespace), settings())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := l.Close(ctx); err != nil {
-				t.Fatal(err)
-			}
+			l := must.Get(kube.New(kube.NewCluster(cluster.client, namespace), settings()))(t)
+			must.Do(t, l.Close(ctx))
 		}
 	})
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/test/harness/logbuffer"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // deploy adds a Deployment with one gateway pod, which takes 5 s to stop. whileStopping
@@ -75,10 +76,7 @@ func uninstall(ctx context.Context, cluster *fakeCluster, installation kube.Inst
 
 func mustUninstall(t *testing.T, cluster *fakeCluster, installation kube.Installation) *logbuffer.Buffer {
 	t.Helper()
-	log, err := uninstall(t.Context(), cluster, installation)
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := must.Get(uninstall(t.Context(), cluster, installation))(t)
 	return log
 }
 
@@ -115,9 +113,7 @@ func TestUninstallStopsTheGatewaysAndThenTheWorkers(t *testing.T) {
 		cluster, _, _ := startWorker(t, settings(), launchertest.StopsWhenAsked)
 		scaled := cluster.deploy("gateways", func() {})
 		cluster.client.ClearActions()
-		if err := kube.Uninstall(t.Context(), kube.NewCluster(cluster.client, namespace), kube.Installation{Deployment: "gateways", Namespace: "release"}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, kube.Uninstall(t.Context(), kube.NewCluster(cluster.client, namespace), kube.Installation{Deployment: "gateways", Namespace: "release"}))
 		if *scaled != 0 || cluster.exists(podName) {
 			t.Error("the gateways or the worker are left")
 		}

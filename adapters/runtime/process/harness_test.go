@@ -15,6 +15,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/test/harness/await"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // logRecorder is the gateway's log. It keeps each Write.
@@ -68,10 +69,7 @@ func newHarness(t *testing.T, change func(*process.Config)) *harness {
 	if change != nil {
 		change(&cfg)
 	}
-	l, err := process.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(process.New(cfg))(t)
 	r.launcher = l
 	t.Cleanup(func() { _ = l.Close(context.Background()) })
 	return r

@@ -15,6 +15,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/test/harness/await"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 func TestLauncher(t *testing.T) {
@@ -65,9 +66,7 @@ func TestAWorkerEndsWithItsGateway(t *testing.T) {
 	r, spec := &harness{t: t, marks: t.TempDir()}, newSpec(hasToolsIgnoresStop)
 	gateway := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
 	gateway.Env = append(os.Environ(), gatewayVariable+"="+r.marks)
-	if err := gateway.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, gateway.Start())
 	await.True(t, "the worker and its two tools run", func() bool {
 		return len(r.alive(spec.ID)) == 1 && len(readMarks(r.marks, "tool", string(spec.ID))) == 2
 	})
@@ -98,10 +97,7 @@ func TestAWorkerGetsItsAssignmentAndNoSecrets(t *testing.T) {
 	spec := newSpec(showsEnviron)
 	r.launch(spec)
 	r.awaitWorker(spec.ID)
-	b, err := os.ReadFile(readMarks(r.marks, "worker", string(spec.ID))[0].file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(readMarks(r.marks, "worker", string(spec.ID))[0].file))(t)
 	got := map[string]string{}
 	for line := range strings.Lines(string(b)) {
 		name, value, _ := strings.Cut(strings.TrimRight(line, "\n"), "=")
@@ -204,10 +200,7 @@ func TestAnInvalidConfigIsRefused(t *testing.T) {
 func TestNothingLeaksWithEachWorker(t *testing.T) {
 	r := newHarness(t, nil)
 	open := func() int {
-		entries, err := os.ReadDir("/proc/self/fd")
-		if err != nil {
-			t.Fatal(err)
-		}
+		entries := must.Get(os.ReadDir("/proc/self/fd"))(t)
 		return len(entries)
 	}
 	before := 0

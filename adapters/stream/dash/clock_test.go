@@ -11,6 +11,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/reference"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/dash"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // numberMPD lists by duration, so the newest segment follows from the time alone.
@@ -48,10 +49,7 @@ func (s *timeServer) head(_ context.Context, url string) (reference.Origin, erro
 func newestNumber(t *testing.T, format dash.Format, text string, from reference.Origin) string {
 	t.Helper()
 	from.URL = mpdURL
-	p, err := format.Decode(t.Context(), []byte(text), from, "kind=video&id=v&bandwidth=1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(format.Decode(t.Context(), []byte(text), from, "kind=video&id=v&bandwidth=1"))(t)
 	uri := p.Segments[len(p.Segments)-1].URI
 	return uri[strings.LastIndex(uri, "/")+1:]
 }

@@ -30,11 +30,7 @@ func decode(t testing.TB, text, part string, at time.Time) (watch.Playlist, *wat
 
 func renditions(t testing.TB, text string, at time.Time) []watch.Rendition {
 	t.Helper()
-	p, failure := decode(t, text, "", at)
-	if failure != nil {
-		t.Fatal(failure)
-	}
-	return p.Renditions
+	return readRendition(t, text, "", at).Renditions
 }
 
 // readFirst reads the first rendition that text lists.

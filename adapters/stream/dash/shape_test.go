@@ -11,6 +11,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/stream/dash"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/manifest/manifesttest"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // MPDs as packagers and YouTube write them.
@@ -69,10 +70,7 @@ func TestMPDsOfPackagersAreDecoded(t *testing.T) {
 // mpd returns a recorded MPD.
 func mpd(t testing.TB, name string) string {
 	t.Helper()
-	text, err := recorded.ReadFile("testdata/" + name + ".mpd")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(recorded.ReadFile("testdata/" + name + ".mpd"))(t)
 	return string(text)
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 var discardLog = slog.New(slog.DiscardHandler)
@@ -227,12 +228,8 @@ func TestMemoryIsThatOfTheControlGroup(t *testing.T) {
 			root := t.TempDir()
 			for path, text := range c.files {
 				file := filepath.Join(root, path)
-				if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.MkdirAll(filepath.Dir(file), 0o755))
+				must.Do(t, os.WriteFile(file, []byte(text), 0o644))
 			}
 			if got := fallback.Memory(root); got != c.want {
 				t.Errorf("got %d, want %d", got, c.want)

@@ -18,6 +18,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/stream/media"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // flush sends text at once.
@@ -90,15 +91,10 @@ func TestASlowServerWithinItsLimitsIsAccepted(t *testing.T) {
 func TestAPauseOfTheReaderDoesNotCount(t *testing.T) {
 	base := serve(t, func(w http.ResponseWriter, _ *http.Request) { flush(w, "ab") })
 	client := newClient(t, func(c *media.Config) { c.Stall, c.Total = 3*time.Second, 3*time.Second })
-	body, err := client.FetchSegment(withTimeout(t), watch.Segment{URI: base + secret})
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := must.Get(client.FetchSegment(withTimeout(t), watch.Segment{URI: base + secret}))(t)
 	defer func() { _ = body.Close() }()
 	one := make([]byte, 1)
-	if _, err := io.ReadFull(body, one); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.ReadFull(body, one))(t)
 	<-time.After(3200 * time.Millisecond) // the pause is the subject of the test
 	if rest, err := io.ReadAll(body); err != nil || string(rest) != "b" {
 		t.Errorf("got %q, %v", rest, err)
@@ -108,13 +104,10 @@ func TestAPauseOfTheReaderDoesNotCount(t *testing.T) {
 func TestACancelledReaderEndsTheFetch(t *testing.T) {
 	base := serve(t, stall)
 	ctx, cancel := context.WithCancel(withTimeout(t))
-	body, err := newClient(t, nil).FetchSegment(ctx, watch.Segment{URI: base + secret})
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := must.Get(newClient(t, nil).FetchSegment(ctx, watch.Segment{URI: base + secret}))(t)
 	defer func() { _ = body.Close() }()
 	cancel()
-	_, err = io.ReadAll(body)
+	_, err := io.ReadAll(body)
 	wantFailure(t, err, watch.FailureNetwork, "stopped")
 }
 
@@ -150,10 +143,7 @@ func TestABrokenResponseIsAFailure(t *testing.T) {
 // listen returns a listener whose connections wait in its backlog.
 func listen(t *testing.T) net.Listener {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { _ = listener.Close() })
 	return listener
 }
@@ -171,10 +161,7 @@ func tlsServer(t *testing.T, config *tls.Config) string {
 
 func throughProxy(t *testing.T, address string) func(*media.Config) {
 	t.Helper()
-	proxy, err := url.Parse("http://" + address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	proxy := must.Get(url.Parse("http://" + address))(t)
 	return func(c *media.Config) { c.Proxy = http.ProxyURL(proxy) }
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/stream/media"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // countingServer serves resources by path, with byte ranges, and counts the
@@ -192,10 +193,7 @@ func pad(plain []byte) []byte {
 // encryptCBC encrypts whole blocks; it does not pad.
 func encryptCBC(tb testing.TB, key, iv, plain []byte) []byte {
 	tb.Helper()
-	c, err := aes.NewCipher(key)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	c := must.Get(aes.NewCipher(key))(tb)
 	out := make([]byte, len(plain))
 	cipher.NewCBCEncrypter(c, iv).CryptBlocks(out, plain)
 	return out
@@ -203,10 +201,7 @@ func encryptCBC(tb testing.TB, key, iv, plain []byte) []byte {
 
 func newDecrypter(tb testing.TB, key, iv []byte) cipher.BlockMode {
 	tb.Helper()
-	c, err := aes.NewCipher(key)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	c := must.Get(aes.NewCipher(key))(tb)
 	return cipher.NewCBCDecrypter(c, iv)
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/stream/media"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // compress compresses with gzip.
@@ -24,9 +25,7 @@ func compress(t *testing.T, plain []byte) []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	_, _ = z.Write(plain)
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, z.Close())
 	return b.Bytes()
 }
 
@@ -82,10 +81,7 @@ func copySegment(t *testing.T, s watch.Segment) (n int64, err error) {
 	t.Helper()
 	c := newClient(t, nil)
 	grew := bytesAllocated(t, func() {
-		body, openErr := c.FetchSegment(withTimeout(t), s)
-		if openErr != nil {
-			t.Fatal(openErr)
-		}
+		body := must.Get(c.FetchSegment(withTimeout(t), s))(t)
 		defer func() { _ = body.Close() }()
 		n, err = io.Copy(io.Discard, body)
 	})

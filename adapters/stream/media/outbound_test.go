@@ -13,6 +13,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound/outboundtest"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/media"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // guardedClient returns a client with the default Control, which guard wraps. public is the URL of a fake of
@@ -80,10 +81,7 @@ func TestAProxyIsAskedForNamesAndPublicAddressesOnly(t *testing.T) {
 	requests := 0
 	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests++ }))
 	defer proxy.Close()
-	at, err := url.Parse(proxy.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := must.Get(url.Parse(proxy.URL))(t)
 	c := newClient(t, func(c *media.Config) { c.Control, c.Proxy = nil, http.ProxyURL(at) })
 	for _, k := range outboundtest.Cases() {
 		t.Run(k.Name, func(t *testing.T) {

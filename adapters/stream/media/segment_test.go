@@ -13,6 +13,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/stream/media"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 const resource = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -56,10 +57,7 @@ func TestASegmentFollowsItsInitSection(t *testing.T) {
 				if err != nil || string(got) != c.want {
 					t.Errorf("got %q, %v, want %q", got, err, c.want)
 				}
-				body, err := client.FetchSegment(t.Context(), s)
-				if err != nil {
-					t.Fatal(err)
-				}
+				body := must.Get(client.FetchSegment(t.Context(), s))(t)
 				defer body.Close()
 				if sized, ok := body.(interface{ Size() int64 }); !ok || sized.Size() != int64(len(c.want)) {
 					t.Errorf("its body does not announce %d bytes: %v", len(c.want), sized)

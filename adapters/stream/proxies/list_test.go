@@ -17,16 +17,14 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/egress"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 const secret = "hunter2"
 
 func parse(t *testing.T, text string) *proxies.List {
 	t.Helper()
-	l, err := proxies.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(proxies.Parse(text))(t)
 	return l
 }
 
@@ -81,10 +79,7 @@ func TestRequestsAndToolsUseTheSameProxy(t *testing.T) {
 	} {
 		ctx := request.WithEgress(t.Context(), name)
 		for _, address := range []string{"https://www.youtube.com/watch", "http://media.example/1.ts"} {
-			req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			req := must.Get(http.NewRequestWithContext(ctx, http.MethodGet, address, nil))(t)
 			got, err := l.Proxy(req)
 			if err != nil || got == nil && want != "" || got != nil && got.String() != want {
 				t.Errorf("through %q: %s goes through %v, %v", name, address, got, err)

@@ -20,6 +20,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
 	"github.com/stream-monitor/stream-monitor/test/harness/await"
 	"github.com/stream-monitor/stream-monitor/test/harness/logbuffer"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // resolverMaker makes a Resolver of the real yt-dlp.
@@ -56,10 +57,7 @@ func inBothWays(t *testing.T, test func(t *testing.T, newResolver resolverMaker)
 // yt-dlp as far as the fork server needs.
 func pythonTool(t *testing.T, main string) (path string) {
 	t.Helper()
-	python, err := ytdlp.Interpreter(pythontooltest.Find(t, "YTDLP_PATH", "yt-dlp"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	python := must.Get(ytdlp.Interpreter(pythontooltest.Find(t, "YTDLP_PATH", "yt-dlp")))(t)
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"yt-dlp": "#!" + python[0] + "\nimport sys\nfrom yt_dlp import main\nmain(sys.argv[1:])\n",
@@ -68,12 +66,8 @@ func pythonTool(t *testing.T, main string) (path string) {
 		"yt_dlp/version.py": "",
 	} {
 		file := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		must.Do(t, os.WriteFile(file, []byte(text), 0o755))
 	}
 	t.Setenv("PYTHONDONTWRITEBYTECODE", "1") // they would change the directory
 	return filepath.Join(dir, "yt-dlp")
@@ -206,9 +200,7 @@ func TestAProcessIsReplaced(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := startForks(t, "")
 			before := f.ask()
-			if err := change(filepath.Dir(f.path)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, change(filepath.Dir(f.path)))
 			if after := f.ask(); after.ImportedBy == before.ImportedBy || !after.forked() {
 				t.Errorf("got %+v and %+v", before, after)
 			}
@@ -340,9 +332,7 @@ func readProcesses(t *testing.T, file string) (p processes) {
 	t.Helper()
 	var text []byte
 	await.True(t, "it has begun", func() bool { text, _ = os.ReadFile(file); return len(text) > 0 })
-	if _, err := fmt.Sscan(string(text), &p.run, &p.server, &p.child); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(fmt.Sscan(string(text), &p.run, &p.server, &p.child))(t)
 	return p
 }
 
@@ -391,9 +381,7 @@ func TestTheInterpreterIsThatOfTheFirstLine(t *testing.T) {
 		"":                                                                             "",
 	} {
 		path := filepath.Join(t.TempDir(), "tool")
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 		got, err := ytdlp.Interpreter(path)
 		if (err != nil) != (want == "") || err == nil && strings.Join(got, " ") != want {
 			t.Errorf("of %q: %q, %v", text, got, err)

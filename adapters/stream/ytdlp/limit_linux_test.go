@@ -14,6 +14,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ytdlp"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 func TestAPageWithoutEndCostsOneQuestion(t *testing.T) {
@@ -75,9 +76,7 @@ while True: pass`)
 // others, or end the gateway by an answer that nobody expects.
 func TestARunInAForkIsConfined(t *testing.T) {
 	keys := filepath.Join(t.TempDir(), "keys.json")
-	if err := os.WriteFile(keys, []byte("secret"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(keys, []byte("secret"), 0o600))
 	f := startConfinedForks(t, `
 import socket
 server = sys.modules["__main__"]

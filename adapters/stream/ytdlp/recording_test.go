@@ -12,6 +12,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/internal/pythontool/pythontooltest"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ytdlp"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // start is the release_timestamp of every recording that has one.
@@ -34,9 +35,7 @@ func stored(t *testing.T, r watch.Resolution) string {
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", " ")
-	if err := encoder.Encode(r); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, encoder.Encode(r))
 	return b.String()
 }
 
@@ -56,10 +55,7 @@ func recordedRuns(tb testing.TB) []recordedRun {
 	}
 	var all []recordedRun
 	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(path))(tb)
 		head, rest, _ := bytes.Cut(text, []byte("-- stderr --\n"))
 		stderr, rest, _ := bytes.Cut(rest, []byte("-- stdout --\n"))
 		stdout, resolution, ok := bytes.Cut(rest, []byte("-- resolution --\n"))

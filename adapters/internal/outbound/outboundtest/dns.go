@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/net/dns/dnsmessage"
+
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // DNSRecords are the records of a DNS server. The key is a name, the value its answers:
@@ -36,10 +38,7 @@ type dnsServer struct {
 // a resolver that queries only this server.
 func (n DNSRecords) Resolver(t *testing.T) *net.Resolver {
 	t.Helper()
-	socket, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	socket := must.Get(net.ListenPacket("udp", "127.0.0.1:0"))(t)
 	s := &dnsServer{records: n, queries: map[dnsmessage.Question]int{}}
 	var serving sync.WaitGroup
 	serving.Go(func() { s.serve(socket) })

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // LoopbackServer is an HTTP server on the same port of 127.0.0.1 and ::1. It counts
@@ -31,10 +33,7 @@ var errNotLoopback = errors.New("the test allows dials to loopback only")
 // ends. Without IPv6 it listens on 127.0.0.1 only.
 func NewLoopbackServer(t *testing.T) *LoopbackServer {
 	t.Helper()
-	ipv4, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ipv4 := must.Get(net.Listen("tcp4", "127.0.0.1:0"))(t)
 	listeners := []net.Listener{ipv4}
 	_, port, _ := net.SplitHostPort(ipv4.Addr().String())
 	if ipv6, err := net.Listen("tcp6", "[::1]:"+port); err == nil {
@@ -107,10 +106,7 @@ func (server *LoopbackServer) Reset() {
 // test ends. It returns its URL.
 func RawServer(t *testing.T, answer func(net.Conn)) (url string) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	var serving sync.WaitGroup
 	serving.Go(func() {
 		for {

@@ -23,6 +23,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 	"github.com/stream-monitor/stream-monitor/test/harness/await"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // URL is the stream of the tests.
@@ -63,9 +64,7 @@ func Script(t *testing.T, body string) (path, notes string) {
 	t.Helper()
 	dir := t.TempDir()
 	path, notes = filepath.Join(dir, "tool"), filepath.Join(dir, "notes")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\nnotes='"+notes+"'\n"+body+"\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte("#!/bin/sh\nnotes='"+notes+"'\n"+body+"\n"), 0o755))
 	return path, notes
 }
 
@@ -115,9 +114,7 @@ func testMisbehaviour(t *testing.T, newResolver NewResolver, m misbehaviour) {
 		limit = 400 * time.Millisecond
 	}
 	if m.script == "" {
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Remove(path))
 	}
 	began := time.Now()
 	got := newResolver(path, limit, slog.New(slog.DiscardHandler)).Resolve(t.Context(), URL)
@@ -156,10 +153,7 @@ func testArguments(t *testing.T, newResolver NewResolver) {
 		t.Setenv(name, "some-"+name)
 	}
 	newResolver(path, 10*time.Second, slog.New(slog.DiscardHandler)).Resolve(t.Context(), URL)
-	text, err := os.ReadFile(notes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(notes))(t)
 	if end := "\n--\n" + string(URL) + "\nsome-HTTPS_PROXY some-SSL_CERT_FILE some-PYTHONPATH\n"; !strings.HasSuffix(string(text), end) {
 		t.Errorf("was given %q", text)
 	}

@@ -9,15 +9,13 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
 	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // YouTube starts a fake YouTube and directs the tools to it until the test ends.
 func YouTube(t testing.TB) *youtube.Server {
 	t.Helper()
-	y, err := youtube.Start(youtube.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	y := must.Get(youtube.Start(youtube.Config{}))(t)
 	t.Cleanup(func() {
 		if err := y.Close(); err != nil {
 			t.Error(err)

@@ -11,15 +11,13 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/stream-monitor/stream-monitor/adapters/runtime/internal/localworkers"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // open makes a launcher with an ID file, and closes it with the test.
 func open(t *testing.T, path string, log *bytes.Buffer) *localworkers.Launcher {
 	t.Helper()
-	l, err := localworkers.New(localworkers.Config{Name: "local", IDFile: path, Log: slog.New(slog.NewTextHandler(log, nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(localworkers.New(localworkers.Config{Name: "local", IDFile: path, Log: slog.New(slog.NewTextHandler(log, nil))}))(t)
 	t.Cleanup(func() { _ = l.Close(t.Context()) })
 	return l
 }
@@ -29,9 +27,7 @@ func TestTheRuntimeIDIsThatOfItsFile(t *testing.T) { // decision O4
 	var log bytes.Buffer
 	first := open(t, path, &log)
 	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(path, link); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(path, link))
 	for _, way := range []string{path, link} {
 		if _, err := localworkers.New(localworkers.Config{IDFile: way}); err == nil || !strings.Contains(err.Error(), "another gateway") {
 			t.Errorf("by %s a second gateway gets %v", way, err)
@@ -54,9 +50,7 @@ func TestAnUnreadableRuntimeIDIsMadeAnew(t *testing.T) {
 	for name, content := range map[string]string{"cut": uuid.NewString()[:12], "too long": strings.Repeat(uuid.NewString(), 4000), "binary": "\x00\xff\x17"} {
 		t.Run("when it is "+name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "id")
-			if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(path, []byte(content), 0o600))
 			var log bytes.Buffer
 			l := open(t, path, &log)
 			id := l.Runtime().ID
@@ -73,9 +67,7 @@ func TestAnUnreadableRuntimeIDIsMadeAnew(t *testing.T) {
 
 func TestAFileThatCannotBeWrittenIsRefused(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, nil, 0o600))
 	for _, path := range []string{filepath.Join(file, "id"), t.TempDir(), "/proc/id"} {
 		if _, err := localworkers.New(localworkers.Config{IDFile: path}); err == nil {
 			t.Errorf("%s is used", path)
