@@ -1,8 +1,12 @@
 package httpapi_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"image"
+	"image/jpeg"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -11,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/feed"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
@@ -115,4 +120,97 @@ func TestPreviewsAreFewAndShort(t *testing.T) {
 			t.Errorf("%d previews ran at a time, and all took %v", most.Load(), took)
 		}
 	})
+}
+
+// jpegOf returns a JPEG of a size.
+func jpegOf(width, height int) []byte {
+	var b bytes.Buffer
+	if err := jpeg.Encode(&b, image.NewGray(image.Rect(0, 0, width, height)), nil); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+}
+
+const putThumbnailURL = "/internal/v1/monitors/" + noSuchID + "/thumbnail?generation=1&taken_at=2024-01-15T10:54:58.5Z"
+
+func putThumbnail(url string, body []byte) *http.Request {
+	r := newRequest("PUT", url, bytes.NewReader(body))
+	r.Header.Set("Content-Type", "image/jpeg")
+	return r
+}
+
+func addThumbnail(api *testAPI, id monitor.ID) {
+	api.storeMonitor(id, streamURL)
+	api.post("/api/v1/thumbnails/watch", `{"monitor_ids":["`+string(id)+`"]}`).hasStatus(http.StatusOK)
+	api.do(putThumbnail(strings.Replace(putThumbnailURL, noSuchID, string(id), 1), jpegOf(256, 144))).hasStatus(http.StatusOK)
+}
+
+// thumbnailCases are the responses of the routes of thumbnails beyond those of operations.
+func thumbnailCases() []responseCase {
+	put := func(url string, body []byte) func(*testAPI) *http.Request {
+		return func(api *testAPI) *http.Request {
+			api.storeMonitor(noSuchID, streamURL)
+			return putThumbnail(url, body)
+		}
+	}
+	small := put(putThumbnailURL, jpegOf(16, 9))
+	again := func(api *testAPI) *http.Request {
+		id := api.register("Q")
+		addThumbnail(api, id)
+		return with(request("GET", "/api/v1/monitors/"+string(id)+"/thumbnail", ""), withHeader("If-None-Match", `"1705316098500000"`))(api)
+	}
+	return append(brokenCases("upload of a thumbnail", small, (*testAPI).breakStores),
+		responseCase{"thumbnail again", 304, again},
+		responseCase{"upload of a thumbnail", 200, small},
+		responseCase{"upload of a thumbnail by no generation", 400, put(strings.Replace(putThumbnailURL, "generation=1", "generation=0", 1), jpegOf(16, 9))},
+		responseCase{"upload of a thumbnail with a wrong key", 401, with(small, withWrongKey)},
+		responseCase{"upload of a thumbnail with another worker's token", 403, with(small, withToken(noSuchID, 2))},
+		responseCase{"upload of a thumbnail with the token of another monitor", 403, with(small, withToken(firstID, 1))},
+		responseCase{"upload of a thumbnail of no monitor", 404, func(*testAPI) *http.Request { return putThumbnail(putThumbnailURL, jpegOf(16, 9)) }},
+		responseCase{"upload of a thumbnail that does not arrive", 408, with(small, func(_ *testAPI, r *http.Request) { r.Body = io.NopCloser(stalledBody{}) })},
+		responseCase{"upload of a thumbnail by an old worker", 409, put(strings.Replace(putThumbnailURL, "generation=1", "generation=2", 1), jpegOf(16, 9))},
+		responseCase{"upload of a large thumbnail", 413, put(putThumbnailURL, make([]byte, 32<<10+1))},
+		responseCase{"upload of a thumbnail of another type", 415, with(small, withHeader("Content-Type", "image/png"))},
+	)
+}
+
+func TestAThumbnailIsStoredOnlyWhileAPageShowsItsMonitor(t *testing.T) {
+	api := newTestAPI(t)
+	api.storeMonitor(noSuchID, streamURL)
+	thumbnailURL := "/api/v1/monitors/" + noSuchID + "/thumbnail"
+	picture := jpegOf(256, 144)
+	api.do(putThumbnail(putThumbnailURL, picture)).hasStatus(http.StatusOK).hasBody(`{"thumbnail_wanted":false}`)
+	api.get(thumbnailURL).hasError(http.StatusNotFound, monitor.NotFound)
+	api.post("/api/v1/thumbnails/watch", `{"monitor_ids":["`+noSuchID+`"]}`).hasStatus(http.StatusOK).hasBody(`{"expires_in_sec":30}`)
+	api.do(putThumbnail(putThumbnailURL, picture)).hasStatus(http.StatusOK).hasBody(`{"thumbnail_wanted":true}`)
+	got := api.get(thumbnailURL).hasStatus(http.StatusOK)
+	if !bytes.Equal(got.body, picture) {
+		t.Errorf("%d other bytes are read", len(got.body))
+	}
+	for name, want := range map[string]string{
+		"Content-Type": "image/jpeg", "X-Content-Type-Options": "nosniff", "Cache-Control": "private, no-cache", "ETag": `"1705316098500000"`,
+		"X-Taken-At": "2024-01-15T19:54:58.5+09:00", "Content-Security-Policy": "default-src 'none'; sandbox",
+	} {
+		if got.header.Get(name) != want {
+			t.Errorf("%s is %q, want %q", name, got.header.Get(name), want)
+		}
+	}
+}
+
+func TestOnlyReadersThatAskGetAnnouncements(t *testing.T) {
+	api := newTestAPI(t)
+	lines := http.Header{"Accept": {"application/x-ndjson"}}
+	with, without := api.openFeed("/api/v1/feed?follow=true&thumbnails=true", lines), api.openFeed("/api/v1/feed?follow=true", lines)
+	with.until("state.replace")
+	without.until("state.replace")
+	api.hub.Announce(feed.NewThumbnail(noSuchID, now))
+	if line := with.until("thumbnail.updated"); strings.Contains(line, `{"id"`) {
+		t.Errorf("the announcement has an id: %s", line)
+	}
+	api.feed.Append(1)
+	for without.lines.Scan() && !strings.Contains(without.lines.Text(), "monitor.updated") {
+		if strings.Contains(without.lines.Text(), "thumbnail") {
+			t.Errorf("the other reader gets %s", without.lines.Text())
+		}
+	}
 }

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"runtime"
 	"strconv"
 	"strings"
@@ -359,4 +360,11 @@ func (a response) hasBody(expected string) {
 	if got, _ := json.Marshal(a.json()); !bytes.Equal(got, want) {
 		a.t.Errorf("the body is\n%s, expected\n%s", got, want)
 	}
+}
+
+// server is a real PostgreSQL that all tests share, whose clock stands.
+var server *postgrestest.Server
+
+func TestMain(m *testing.M) {
+	os.Exit(postgrestest.Main(m, postgrestest.Config{Now: now}, func(s *postgrestest.Server) { server = s }))
 }
