@@ -228,6 +228,7 @@ func wrongRouting() []refusal {
 		wrong(explain, `{"event_id":"`+storedDelivery+`","severity":1}`, "event_id is given with other fields"),
 		wrong(silence, `{"match":{"min_severity":"high"},"from":"now","to":5,"until_recovered":"x","window":{"weekdays":["monday"],"start":"2","end":"04:00","timezone":"Mars/Base"},"by":" ","comment":7}`,
 			"match.min_severity is", "from is", "to is", "until_recovered is", "window.weekdays has", "window.start", "window.timezone", "by has", "comment is"),
+		wrong(silence, `{"match":null,"window":{"weekdays":["mon"]},"by":"ann"}`, "match is", "window.start"),
 		wrong(silence, `{}`, "match is missing", "by ", "to is missing"),
 		wrong(replay, `{"since":"yesterday","destination_id":"x"}`, "since is", "destination_id is"),
 		wrong(replay, `{"since":null}`, "since"),

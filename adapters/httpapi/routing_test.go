@@ -318,23 +318,6 @@ func TestDeliveriesAreReplayed(t *testing.T) { // section 19.4
 	}
 }
 
-func FuzzRoutingBodies(f *testing.F) {
-	for _, body := range []string{newDestination, newSilence, `{"name":"x","match":{"metadata":{"a":"b"}},"destinations":[]}`, `{"window":{"weekdays":["mon"]}}`, `{"match":null}`} {
-		f.Add(body)
-	}
-	api := newTestAPI(f, rateLimits(0, 0))
-	api.unvalidated = true
-	f.Fuzz(func(t *testing.T, body string) {
-		api.t = t
-		api.log.Reset()
-		for _, path := range []string{"/api/v1/destinations", "/api/v1/routes", "/api/v1/silences", "/api/v1/routes/explain", "/api/v1/deliveries/replay"} {
-			if a := api.post(path, body); a.status >= http.StatusInternalServerError {
-				t.Errorf("POST %s answers %d: %s", path, a.status, a.body)
-			}
-		}
-	})
-}
-
 const deliveriesURL = "/api/v1/deliveries"
 
 func TestDeliveriesAreFiltered(t *testing.T) {
