@@ -64,7 +64,7 @@ func TestEachRegistrationOfABatchHasItsOwnResult(t *testing.T) { // section 16.6
 		if message := got.Results[2].Error.Message; !strings.Contains(message, "stream_url is 7") || strings.Contains(message, "callback_url") {
 			t.Errorf("the refusal is %q", message)
 		}
-		if stored := api.get("/api/v1/monitors").json()["monitors"].([]any); (len(stored) == 3) == dryRun {
+		if stored := api.list("/api/v1/monitors", "monitors"); (len(stored) == 3) == dryRun {
 			t.Errorf("%d monitors are stored, dry run %t", len(stored), dryRun)
 		}
 		if started := len(api.workers.Started()); (started == 3) == dryRun {

@@ -94,9 +94,7 @@ func TestALinkShowsItsFileWithoutAKey(t *testing.T) {
 		"Accept-Ranges":           "bytes",
 		"Etag":                    `"` + sha256Of(aPicture) + `"`,
 	} {
-		if have := got.header.Get(name); have != want {
-			t.Errorf("%s is %q, want %q", name, have, want)
-		}
+		got.hasHeaders(name, want)
 	}
 }
 
@@ -147,9 +145,7 @@ func TestALinkLastsForItsTTL(t *testing.T) {
 	for ttl, status := range map[string]int{"1": 200, "604800": 200, "0": 400, "-1": 400, "604801": 400, "1.5": 400, `"60"`: 400, "null": 400} {
 		api.post(evidenceURL+"/link", `{"variant":"onset","ttl_sec":`+ttl+`}`).hasStatus(status)
 	}
-	if a := api.post(evidenceURL+"/link", `{"variant":"onset","ttl_sec":60}`).json(); a["expires_at"] != "2024-01-15T19:56:00+09:00" {
-		t.Errorf("expires_at is %v", a["expires_at"])
-	}
+	api.post(evidenceURL+"/link", `{"variant":"onset","ttl_sec":60}`).hasFields("expires_at", "2024-01-15T19:56:00+09:00")
 	path := api.link("onset")
 	for _, altered := range []string{strings.Replace(path, "expires=", "expires=soon", 1), strings.Replace(path, "expires=", "x=", 1), strings.Replace(path, "signature=", "x=", 1), "/evidence/x/y"} {
 		api.do(newRequestWithoutKey(altered)).hasError(http.StatusForbidden, evidence.LinkInvalid)
@@ -250,9 +246,7 @@ func TestAMissingBlobIsLogged(t *testing.T) {
 	path := api.link("onset")
 	must.Do(t, api.db.BlobStore().Delete(t.Context(), sha256.Sum256([]byte(aPicture))))
 	api.do(newRequestWithoutKey(path)).hasError(http.StatusNotFound, evidence.NotFound)
-	if !strings.Contains(api.log.String(), "is not in the blob store") {
-		t.Errorf("logged is %s", api.log)
-	}
+	api.logged().hasWords("is not in the blob store")
 }
 
 // evidenceCases are the responses of the routes of evidence beyond those of operations.

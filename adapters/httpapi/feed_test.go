@@ -191,9 +191,7 @@ func TestAFailedQueryOfTheFeedIsAnsweredInTheEnvelope(t *testing.T) {
 	api := newTestAPI(t)
 	api.feed.Failing.Store(true)
 	api.get("/api/v1/feed?after=").hasError(http.StatusInternalServerError, "INTERNAL_ERROR")
-	if !strings.Contains(api.log.String(), "does not answer") {
-		t.Error("the log lacks the cause")
-	}
+	api.logged().hasWords("does not answer")
 }
 
 // lengthWriter counts the bytes of a response.

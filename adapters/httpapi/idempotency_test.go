@@ -32,9 +32,7 @@ func TestARepeatedIdempotencyKeyReturnsTheFirstResponse(t *testing.T) {
 		another := api.postWithKeys(strings.Replace(registration, "XcQ", "XcZ", 1), "k")
 		another.hasError(http.StatusConflict, "IDEMPOTENCY_KEY_REUSED", "Idempotency-Key", "new key")
 		for want, a := range map[string]response{"": first, "true": again, " ": another} {
-			if said := a.header.Get("Idempotency-Replayed"); said != strings.TrimSpace(want) {
-				t.Errorf("Idempotency-Replayed is %q, want %q", said, want)
-			}
+			a.hasHeaders("Idempotency-Replayed", strings.TrimSpace(want))
 		}
 		if at := first.header.Get("Location"); !bytes.Equal(first.body, again.body) || at != "/api/v1/monitors/"+firstID || again.header.Get("Location") != at {
 			t.Errorf("the first response is\n%v\n%s, the second\n%v\n%s", first.header, first.body, again.header, again.body)
@@ -115,9 +113,7 @@ func TestRefusedRegistrationsHaveARateLimitOfTheirOwn(t *testing.T) { // section
 		}
 		a := api.post("/api/v1/monitors", wrong)
 		a.hasError(http.StatusTooManyRequests, rateLimited, "3 refused registrations a minute", "in 20 s")
-		if got := a.header.Get("Retry-After"); got != "20" {
-			t.Errorf("Retry-After is %q", got)
-		}
+		a.hasHeaders("Retry-After", "20")
 		api.post("/api/v1/monitors", registration).hasStatus(http.StatusCreated)
 	})
 	t.Run("a duplicate counts as a refusal", func(t *testing.T) {

@@ -93,7 +93,7 @@ func TestIncidentsAreFiltered(t *testing.T) {
 		"monitor_id=" + noSuchID: 1, "from=2024-01-15T10:56:00Z": 1, "to=2024-01-15T10:55:00Z": 0,
 		"from=2024-01-15T19:55:00%2B09:00&to=2024-01-15T19:56:00%2B09:00": 2,
 	} {
-		if got := api.get("/api/v1/incidents?" + query).hasStatus(http.StatusOK).json()["incidents"].([]any); len(got) != found {
+		if got := api.list("/api/v1/incidents?" + query, "incidents"); len(got) != found {
 			t.Errorf("%s finds %d incidents, want %d", query, len(got), found)
 		}
 	}

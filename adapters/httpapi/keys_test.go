@@ -157,7 +157,7 @@ func TestAChangeWhoseRequestIsCutOffIsCarriedOut(t *testing.T) {
 // actions returns the audit list, newest first: key, action, objects and status of each entry.
 func (api *testAPI) actions() (lines []string) {
 	api.t.Helper()
-	for _, e := range api.get("/api/v1/audit").hasStatus(http.StatusOK).json()["entries"].([]any) {
+	for _, e := range api.list("/api/v1/audit", "entries") {
 		e := e.(map[string]any)
 		lines = append(lines, fmt.Sprint(e["key"].(map[string]any)["name"], " ", e["action"], " ", e["objects"], " ", e["status"]))
 	}
@@ -220,9 +220,7 @@ func TestNothingIsDoneThatCannotBeRecorded(t *testing.T) { // section 12.4
 	full := func() error { return errors.New("disk full") }
 	api.audit.begin = full
 	api.delete("/api/v1/monitors/" + string(id)).hasStatus(http.StatusInternalServerError)
-	if m := api.get("/api/v1/monitors/" + string(id)).json(); m["status"] != "initializing" {
-		t.Errorf("the monitor is %v", m["status"])
-	}
+	api.get("/api/v1/monitors/"+string(id)).hasFields("status", "initializing")
 	api.audit.begin, api.audit.finish = nil, full
 	api.delete("/api/v1/monitors/" + string(id)).hasStatus(http.StatusOK)
 	if got := api.actions()[0]; got != "API_KEY monitor.stop ["+string(id)+"] <nil>" || !strings.Contains(api.log.String(), "missing in the audit list") {

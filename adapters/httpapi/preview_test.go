@@ -63,7 +63,7 @@ func TestAPreviewShowsWhatTheResolverSees(t *testing.T) {
 			if fmt.Sprint(body) != fmt.Sprint(want) {
 				t.Errorf("the preview is\n%v, want\n%v", body, want)
 			}
-			if page := api.get("/api/v1/monitors").json()["monitors"].([]any); len(page) > 0 || len(api.workers.Started()) > 0 {
+			if page := api.list("/api/v1/monitors", "monitors"); len(page) > 0 || len(api.workers.Started()) > 0 {
 				t.Error("the preview has registered something")
 			}
 		})
@@ -191,9 +191,7 @@ func TestAThumbnailIsStoredOnlyWhileAPageShowsItsMonitor(t *testing.T) {
 		"Content-Type": "image/jpeg", "X-Content-Type-Options": "nosniff", "Cache-Control": "private, no-cache", "ETag": `"1705316098500000"`,
 		"X-Taken-At": "2024-01-15T19:54:58.5+09:00", "Content-Security-Policy": "default-src 'none'; sandbox",
 	} {
-		if got.header.Get(name) != want {
-			t.Errorf("%s is %q, want %q", name, got.header.Get(name), want)
-		}
+		got.hasHeaders(name, want)
 	}
 }
 

@@ -301,6 +301,15 @@ func (api *testAPI) pages(path, list, field, next string) (got []string) {
 	}
 }
 
+// list returns the objects of a list.
+func (api *testAPI) list(path, name string) []any {
+	api.t.Helper()
+	return api.get(path).hasStatus(http.StatusOK).json()[name].([]any)
+}
+
+// logged returns the log as the body of a response.
+func (api *testAPI) logged() response { return response{t: api.t, body: api.log.Bytes()} }
+
 // exhaustRateLimits uses up both rate limits.
 func (api *testAPI) exhaustRateLimits() {
 	api.t.Helper()
@@ -336,7 +345,7 @@ func (a response) hasStatus(status int) response {
 }
 
 // hasError expects the envelope with a code, and words in its message.
-func (a response) hasError(status int, code monitor.Code, words ...string) {
+func (a response) hasError(status int, code monitor.Code, words ...string) response {
 	a.t.Helper()
 	a.hasStatus(status)
 	envelope, _ := a.json()["error"].(map[string]any)
@@ -349,6 +358,52 @@ func (a response) hasError(status int, code monitor.Code, words ...string) {
 			a.t.Errorf("the message lacks %q: %s", word, message)
 		}
 	}
+	return a
+}
+
+// hasWords expects words in the body.
+func (a response) hasWords(words ...string) response {
+	a.t.Helper()
+	for _, word := range words {
+		if !strings.Contains(string(a.body), word) {
+			a.t.Errorf("%q is missing in %s", word, a.body)
+		}
+	}
+	return a
+}
+
+// lacksWords expects that no word is in the body.
+func (a response) lacksWords(words ...string) response {
+	a.t.Helper()
+	for _, word := range words {
+		if strings.Contains(string(a.body), word) {
+			a.t.Errorf("%q is in %s", word, a.body)
+		}
+	}
+	return a
+}
+
+// hasHeaders expects values of headers, in pairs; "": there is no such header.
+func (a response) hasHeaders(pairs ...string) response {
+	a.t.Helper()
+	for i := 0; i < len(pairs); i += 2 {
+		if got := a.header.Get(pairs[i]); got != pairs[i+1] {
+			a.t.Errorf("%s is %q, want %q", pairs[i], got, pairs[i+1])
+		}
+	}
+	return a
+}
+
+// hasFields expects fields of the object in the body, in pairs of name and value; nil: null, or there is no such field.
+func (a response) hasFields(pairs ...any) response {
+	a.t.Helper()
+	object := a.json()
+	for i := 0; i < len(pairs); i += 2 {
+		if got := object[pairs[i].(string)]; got != pairs[i+1] {
+			a.t.Errorf("%s is %v, want %v", pairs[i], got, pairs[i+1])
+		}
+	}
+	return a
 }
 
 // hasBody compares the body with JSON, whatever the order of fields.

@@ -276,6 +276,5 @@ func TestSecretsInURLsAreRemoved(t *testing.T) {
 
 func mustJSON(t *testing.T, v any) []byte {
 	t.Helper()
-	raw := must.Get(json.Marshal(v))(t)
-	return raw
+	return must.Get(json.Marshal(v))(t)
 }

@@ -19,14 +19,12 @@ const (
 
 func newBox(t *testing.T, keys ...string) *secretbox.Box {
 	t.Helper()
-	box := must.Get(secretbox.New(keys))(t)
-	return box
+	return must.Get(secretbox.New(keys))(t)
 }
 
 func seal(t *testing.T, box *secretbox.Box) []byte {
 	t.Helper()
-	sealed := must.Get(box.Seal([]byte(text), row))(t)
-	return sealed
+	return must.Get(box.Seal([]byte(text), row))(t)
 }
 
 func TestASecretOpensForItsRow(t *testing.T) {

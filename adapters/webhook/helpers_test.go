@@ -41,14 +41,12 @@ const shortTimeout = 300 * time.Millisecond
 
 func keys(t *testing.T, s string) webhook.Keys {
 	t.Helper()
-	k := must.Get(webhook.ParseKeys(s))(t)
-	return k
+	return must.Get(webhook.ParseKeys(s))(t)
 }
 
 func networks(t *testing.T, s string) []netip.Prefix {
 	t.Helper()
-	n := must.Get(webhook.ParseNetworks(s))(t)
-	return n
+	return must.Get(webhook.ParseNetworks(s))(t)
 }
 
 // local allows webhooks to the test's own receivers.

@@ -22,8 +22,7 @@ func TestConformance(t *testing.T) {
 
 func open(t *testing.T, root string) *directory.Store {
 	t.Helper()
-	s := must.Get(directory.New(root))(t)
-	return s
+	return must.Get(directory.New(root))(t)
 }
 
 func TestWhatAKilledUploadLeavesIsDeletedLater(t *testing.T) {

@@ -27,8 +27,7 @@ var (
 
 func newDashboard(t *testing.T, dist fstest.MapFS) *Dashboard {
 	t.Helper()
-	d := must.Get(newFrom(dist, ""))(t)
-	return d
+	return must.Get(newFrom(dist, ""))(t)
 }
 
 // request sends a request with headers, given as pairs.
@@ -44,8 +43,7 @@ func request(d http.Handler, method, path string, headers ...string) *http.Respo
 
 func body(t *testing.T, r *http.Response) string {
 	t.Helper()
-	b := must.Get(io.ReadAll(r.Body))(t)
-	return string(b)
+	return string(must.Get(io.ReadAll(r.Body))(t))
 }
 
 func TestEveryPathHasItsFile(t *testing.T) {

@@ -382,6 +382,5 @@ func TestAToolHasItsLimitsBeforeItRuns(t *testing.T) {
 
 func mustRun(t *testing.T, c subprocess.Command) subprocess.Result {
 	t.Helper()
-	res := must.Get(subprocess.Run(t.Context(), c))(t)
-	return res
+	return must.Get(subprocess.Run(t.Context(), c))(t)
 }

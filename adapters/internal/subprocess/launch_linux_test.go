@@ -70,8 +70,7 @@ func TestAToolHasAHigherOOMScoreThanItsParent(t *testing.T) {
 
 func TestATimeIsOfTheCPU(t *testing.T) {
 	start := func(script string) *subprocess.Process {
-		p := must.Get(subprocess.Start(subprocess.Command{Path: "/bin/sh", Args: []string{"-c", script}}))(t)
-		return p
+		return must.Get(subprocess.Start(subprocess.Command{Path: "/bin/sh", Args: []string{"-c", script}}))(t)
 	}
 	busy, idle := start("while :; do :; done"), start("read line")
 	defer idle.Stop()

@@ -31,8 +31,7 @@ func (s *Store) Exec(t testing.TB, statement string, args ...any) {
 // RoutingVersion returns a number that each change of destinations, routes and silences makes larger.
 func (s *Store) RoutingVersion(t testing.TB) int64 {
 	t.Helper()
-	r := must.Get(s.Routing(t.Context()))(t)
-	return r.Version
+	return must.Get(s.Routing(t.Context()))(t).Version
 }
 
 // Store returns a store on an empty, migrated database for this test. Nothing may use it after the test.

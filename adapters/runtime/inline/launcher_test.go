@@ -85,8 +85,7 @@ func newID(t *testing.T) string { return filepath.Join(t.TempDir(), "id") }
 
 func made(t *testing.T, cfg inline.Config) *localworkers.Launcher {
 	t.Helper()
-	l := must.Get(inline.New(cfg))(t)
-	return l
+	return must.Get(inline.New(cfg))(t)
 }
 
 // launching makes a launcher of one kind of work and closes it in the end.

@@ -80,8 +80,7 @@ func uninstall(ctx context.Context, cluster *fakeCluster, installation kube.Inst
 
 func mustUninstall(t *testing.T, cluster *fakeCluster, installation kube.Installation) *logbuffer.Buffer {
 	t.Helper()
-	log := must.Get(uninstall(t.Context(), cluster, installation))(t)
-	return log
+	return must.Get(uninstall(t.Context(), cluster, installation))(t)
 }
 
 func TestUninstallStopsTheGatewaysAndThenTheWorkers(t *testing.T) {

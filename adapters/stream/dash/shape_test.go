@@ -70,8 +70,7 @@ func TestMPDsOfPackagersAreDecoded(t *testing.T) {
 // mpd returns a recorded MPD.
 func mpd(t testing.TB, name string) string {
 	t.Helper()
-	text := must.Get(recorded.ReadFile("testdata/" + name + ".mpd"))(t)
-	return string(text)
+	return string(must.Get(recorded.ReadFile("testdata/" + name + ".mpd"))(t))
 }
 
 // FuzzDecode decodes any text. Every accepted playlist must be valid, and every

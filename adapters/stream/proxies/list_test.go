@@ -24,8 +24,7 @@ const secret = "hunter2"
 
 func parse(t *testing.T, text string) *proxies.List {
 	t.Helper()
-	l := must.Get(proxies.Parse(text))(t)
-	return l
+	return must.Get(proxies.Parse(text))(t)
 }
 
 func TestAProxyIsNamedByItsHost(t *testing.T) {
