@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -15,6 +16,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/feed/feedtest"
 	"github.com/stream-monitor/stream-monitor/domain/feed"
 	"github.com/stream-monitor/stream-monitor/test/harness/await"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
@@ -76,9 +78,7 @@ func TestTheFeedIsSentAsServerSentEvents(t *testing.T) {
 		t.Errorf("the headers are %v", got)
 	}
 	s.until("retry: ")
-	if line := s.until("id: "); line != "id: "+position("2") {
-		t.Errorf("the first message has %q", line)
-	}
+	expect.Equal(t, "the first message", s.until("id: "), "id: "+position("2"))
 	s.until("event: state.replace")
 	api.feed.Append(1)
 	s.until("id: " + position("3"))
@@ -118,9 +118,7 @@ func TestLastEventIDContinuesTheFeed(t *testing.T) {
 		api := newTestAPI(t)
 		api.feed.Append(3)
 		s := api.openFeed("/api/v1/feed?after="+position("3"), http.Header{"Accept": {"text/event-stream"}, "Last-Event-Id": {id}})
-		if line := s.until("id: "); line != want {
-			t.Errorf("after %s comes %q, want %q", id, line, want)
-		}
+		expect.Equal(t, fmt.Sprintf("after %s comes", id), s.until("id: "), want)
 	}
 }
 
@@ -142,9 +140,7 @@ func TestNDJSONFollowsOnRequest(t *testing.T) {
 	t.Parallel()
 	api := newTestAPI(t)
 	s := api.openFeed("/api/v1/feed?follow=true&after="+position("0"), http.Header{"Accept": {"application/x-ndjson"}})
-	if got := s.response.Header.Get("Content-Type"); got != "application/x-ndjson" {
-		t.Errorf("the type is %s", got)
-	}
+	expect.Equal(t, "the type", s.response.Header.Get("Content-Type"), "application/x-ndjson")
 	api.feed.Append(1)
 	if line := s.until(`"monitor.updated"`); !strings.HasPrefix(line, `{"id":"`+position("1")+`"`) {
 		t.Errorf("the line is %s", line)

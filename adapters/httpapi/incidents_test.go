@@ -11,6 +11,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/incidents"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 )
 
 const (
@@ -93,7 +94,7 @@ func TestIncidentsAreFiltered(t *testing.T) {
 		"monitor_id=" + noSuchID: 1, "from=2024-01-15T10:56:00Z": 1, "to=2024-01-15T10:55:00Z": 0,
 		"from=2024-01-15T19:55:00%2B09:00&to=2024-01-15T19:56:00%2B09:00": 2,
 	} {
-		if got := api.list("/api/v1/incidents?" + query, "incidents"); len(got) != found {
+		if got := api.list("/api/v1/incidents?"+query, "incidents"); len(got) != found {
 			t.Errorf("%s finds %d incidents, want %d", query, len(got), found)
 		}
 	}
@@ -139,17 +140,13 @@ func TestWhoActsIsNamedByTheirKey(t *testing.T) {
 		"a session of it":  {api.do(signedIn), "ann"},
 		"API_KEY, cleaned": {api.post(incidentURL+"/notes", fmt.Sprintf(line, "3")), "bob rootgpj"},
 	} {
-		if got := c.answer.hasStatus(http.StatusOK).json()["by"]; got != c.want {
-			t.Errorf("%s: by is %q, want %q", name, got, c.want)
-		}
+		expect.Equal[any](t, name, c.answer.hasStatus(http.StatusOK).json()["by"], c.want)
 	}
 	const silence = `{"match":{},"to":"2024-01-16T00:00:00Z","by":"bob\n\u202ex"}`
 	for got, want := range map[string]string{
 		api.as(ann, "POST", "/api/v1/silences", silence).hasStatus(http.StatusCreated).json()["by"].(string): "ann",
 		api.post("/api/v1/silences", silence).hasStatus(http.StatusCreated).json()["by"].(string):            "bob x",
 	} {
-		if got != want {
-			t.Errorf("a silence is by %q, want %q", got, want)
-		}
+		expect.Equal(t, "a silence is by", got, want)
 	}
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 func TestEveryAPIRequestNeedsItsKey(t *testing.T) {
@@ -124,13 +126,9 @@ func TestAGatewayThatStopsIsNotReadyAtOnce(t *testing.T) { // section 8.7
 	stops := false
 	api := newTestAPI(t, func(c *testConfig) { c.Stopping = func() bool { return stops } })
 	ask := func() int { return api.do(newRequestWithoutKey("/readyz")).status }
-	if status := ask(); status != http.StatusOK {
-		t.Fatalf("answers %d", status)
-	}
+	must.Equal(t, "answers", ask(), http.StatusOK)
 	stops, api.ready = true, httpapi.StartingOrStopping("the gateway is stopping")
-	if status := ask(); status != http.StatusServiceUnavailable {
-		t.Errorf("answers %d", status)
-	}
+	expect.Equal(t, "answers", ask(), http.StatusServiceUnavailable)
 }
 
 // Anybody may ask, and each check takes a connection of the database.
@@ -140,9 +138,7 @@ func TestManyReadinessProbesShareOneCheck(t *testing.T) { // section 8.7
 	api.whenChecked = func() { checks++ }
 	ask := func() int { return api.do(newRequestWithoutKey("/readyz")).status }
 	for range 50 {
-		if status := ask(); status != http.StatusOK {
-			t.Fatalf("answers %d", status)
-		}
+		must.Equal(t, "answers", ask(), http.StatusOK)
 	}
 	api.ready = errors.New("no database")
 	if status := ask(); status != http.StatusOK || checks != 1 {
@@ -152,9 +148,7 @@ func TestManyReadinessProbesShareOneCheck(t *testing.T) { // section 8.7
 	if first, second := ask(), ask(); first != http.StatusServiceUnavailable || second != first || checks != 2 {
 		t.Errorf("half a second later the answers are %d and %d after %d checks", first, second, checks)
 	}
-	if lines := strings.Count(api.log.String(), "no database"); lines != 1 {
-		t.Errorf("%d lines of the log say why", lines)
-	}
+	expect.Equal(t, "lines of the log that say why", strings.Count(api.log.String(), "no database"), 1)
 }
 
 func TestAReadinessProbeDuringANormalStartOrStopIsNoWarning(t *testing.T) {
@@ -218,7 +212,7 @@ func TestTheForwardedAddressIsTakenFromTrustedProxiesOnly(t *testing.T) {
 			r := newRequestWithoutKey("/healthz")
 			r.Header.Set("X-Forwarded-For", "203.0.113.9")
 			api.do(r)
-			api.logged().hasWords(`"client":"`+c.logged+`"`)
+			api.logged().hasWords(`"client":"` + c.logged + `"`)
 		})
 	}
 }
@@ -250,9 +244,7 @@ func TestWithoutADashboardThereAreNeitherPagesNorSessions(t *testing.T) {
 	api.unvalidated = true
 	api.withSession(signedIn, http.MethodGet, "/api/v1/monitors").hasError(http.StatusUnauthorized, "UNAUTHORIZED")
 	api.post("/api/v1/session", `{"api_key":"`+apiKey+`"}`).hasError(http.StatusNotFound, "ROUTE_NOT_FOUND")
-	if link := api.handlers.NewSignInLink(); link != "" {
-		t.Errorf("there is a link to sign in: %s", link)
-	}
+	expect.Equal(t, "the link to sign in", api.handlers.NewSignInLink(), "")
 	for _, path := range []string{"/", "/incidents", "/signin", "/assets/index.js"} {
 		api.do(httptest.NewRequest(http.MethodGet, path, nil)).hasError(http.StatusUnauthorized, "UNAUTHORIZED")
 		api.get(path).hasError(http.StatusNotFound, "ROUTE_NOT_FOUND")

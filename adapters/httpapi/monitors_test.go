@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 )
 
 const firstID = "mon-00000000000070008000000000000001"
@@ -84,22 +85,16 @@ func TestAChangeKeepsWhatItLeavesOut(t *testing.T) { // section 16.6
 		"blackout_threshold_sec": 12.0, "silence_db_threshold": -40.0, "check_interval_sec": 10.0,
 		"scheduled_start_time": "2024-01-15T20:00:00+09:00", "scheduled_end_time": nil,
 	} {
-		if config[field] != want {
-			t.Errorf("%s is %v, want %v", field, config[field], want)
-		}
+		expect.Equal(t, field, config[field], want)
 	}
 	api.patch(path, `{"callback_url":"https://example.com/night","metadata":{"name":"two"}}`).hasStatus(http.StatusOK)
-	if got := api.get(path).json()["revision"]; got != 2.0 {
-		t.Errorf("the revision is shown as %v, want 2", got)
-	}
+	expect.Equal(t, "the revision is shown as", api.get(path).json()["revision"], 2.0)
 	m, err := api.store.Get(t.Context(), id)
 	if err != nil || m.CallbackURL != "https://example.com/night" || string(m.Metadata) != `{"name":"two"}` ||
 		m.Config.ThresholdSec("blackout") != 12 || m.Config.ScheduledStartTime == nil || m.Revision != 2 {
 		t.Errorf("stored is %+v, %v", m, err)
 	}
-	if got := string(api.get(path).body); got != string(api.patch(path, `{}`).body) {
-		t.Errorf("a change that changes nothing is not answered as %s", got)
-	}
+	expect.Equal(t, "the answer to a change that changes nothing", string(api.get(path).body), string(api.patch(path, `{}`).body))
 	if m, _ := api.store.Get(t.Context(), id); m.Revision != 2 {
 		t.Errorf("the revision is %d after a change that changes nothing", m.Revision)
 	}
@@ -128,8 +123,6 @@ func TestMonitorsAreListedInPages(t *testing.T) { // section 3.4
 
 func TestATimelineHas288BucketsByDefault(t *testing.T) {
 	api := newTestAPI(t)
-	buckets := api.list("/api/v1/monitors/" + string(api.register("Q")) + "/timeline", "buckets")
-	if len(buckets) != 288 {
-		t.Errorf("there are %d", len(buckets))
-	}
+	buckets := api.list("/api/v1/monitors/"+string(api.register("Q"))+"/timeline", "buckets")
+	expect.Equal(t, "buckets", len(buckets), 288)
 }

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/detector/detectortest"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
@@ -33,9 +35,7 @@ func TestOptionalDetectorsRunIfTheyAreNamed(t *testing.T) { // section 3.1
 	} {
 		api := withOptional(t)
 		id := registerWithFields(api, `,"config":`+config).hasStatus(http.StatusCreated).json()["monitor_id"].(string)
-		if got := configField(t, api, monitor.ID(id), "detectors"); got != want {
-			t.Errorf("%s is shown as %s, want %s", config, got, want)
-		}
+		expect.Equal(t, fmt.Sprintf("%s is shown as", config), configField(t, api, monitor.ID(id), "detectors"), want)
 	}
 	names := `accepted are `
 	for detectors, words := range map[string][]string{
@@ -63,9 +63,7 @@ func TestAChangeOfOptionalDetectorsReplacesThoseItNames(t *testing.T) { // secti
 		{`{"detectors":null}`, ``},
 	} {
 		api.patch("/api/v1/monitors/"+string(id), `{"config":`+step.change+`}`).hasStatus(http.StatusOK)
-		if got := configField(t, api, id, "detectors"); got != step.want {
-			t.Errorf("after %s: %s, want %s", step.change, got, step.want)
-		}
+		expect.Equal(t, fmt.Sprintf("after %s", step.change), configField(t, api, id, "detectors"), step.want)
 	}
 }
 
@@ -75,9 +73,7 @@ func TestAPresetGivesItsValuesAndOthersWin(t *testing.T) { // section 3.1
 	for field, want := range map[string]string{
 		"preset": `"24x7"`, "check_interval_sec": "30", "silence_threshold_sec": "7", "blackout_threshold_sec": "120", "on_callback_failure": `"continue"`,
 	} {
-		if got := configField(t, api, id, field); got != want {
-			t.Errorf("%s is %s, want %s", field, got, want)
-		}
+		expect.Equal(t, field, configField(t, api, id, field), want)
 	}
 	path := "/api/v1/monitors/" + string(id)
 	t.Run("its configuration can be registered again", func(t *testing.T) {
@@ -140,9 +136,7 @@ func TestACSVFileSwitchesDetectorsOn(t *testing.T) { // section 16.6
 		t.Fatalf("got %+v", got)
 	}
 	for i, want := range []string{`{"made_up":{"above_db":-6.5,"threshold_sec":9}}`, `{"made_up":{"above_db":-6.5,"threshold_sec":40}}`} {
-		if has := configField(t, api, monitor.ID(got.Results[i].MonitorID), "detectors"); has != want {
-			t.Errorf("row %d has %s, want %s", i, has, want)
-		}
+		expect.Equal(t, fmt.Sprintf("row %d", i), configField(t, api, monitor.ID(got.Results[i].MonitorID), "detectors"), want)
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"image/jpeg"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -18,6 +17,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/feed"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 )
 
 const previewURL = "/api/v1/preview"
@@ -40,9 +40,7 @@ func TestAPreviewShowsWhatTheResolverSees(t *testing.T) {
 		t.Run(string(c.resolution.State), func(t *testing.T) {
 			api := newTestAPI(t)
 			api.resolve = func(_ context.Context, url monitor.StreamURL) watch.Resolution {
-				if url != streamURL {
-					t.Errorf("resolved is %s", url)
-				}
+				expect.Equal(t, "resolved", url, streamURL)
 				return c.resolution
 			}
 			body := api.post(previewURL, `{"stream_url":"https://m.youtube.com/watch?v=dQw4w9WgXcQ&t=3"}`).hasStatus(http.StatusOK).json()
@@ -89,9 +87,7 @@ func TestAPreviewNamesWhatWouldBeRefused(t *testing.T) {
 		}
 	}
 	want := []string{"color INVALID_CONFIG", "config.scheduled_start_time INVALID_CONFIG", "stream_url INVALID_URL", "metadata INVALID_CONFIG"}
-	if !slices.Equal(problems, want) {
-		t.Errorf("the problems are %q, want %q", problems, want)
-	}
+	expect.Equal(t, "the problems", problems, want)
 }
 
 func TestPreviewsAreFewAndShort(t *testing.T) {
@@ -112,9 +108,7 @@ func TestPreviewsAreFewAndShort(t *testing.T) {
 			}()
 		}
 		for range cap(states) {
-			if state := <-states; state != "unreachable" {
-				t.Errorf("the reason is %s", state)
-			}
+			expect.Equal(t, "the reason", <-states, "unreachable")
 		}
 		if took := time.Since(began); most.Load() != 2 || took > 21*time.Second {
 			t.Errorf("%d previews ran at a time, and all took %v", most.Load(), took)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 )
 
 const rateLimited monitor.Code = "RATE_LIMIT_EXCEEDED"
@@ -60,9 +61,7 @@ func TestRequestsWithAWrongKeyAreLimitedByAddress(t *testing.T) { // section 12.
 	send(apiKey, fresh).hasStatus(http.StatusTooManyRequests) // a right guess is not told from a wrong one
 	send(apiKey, "192.0.2.3").hasStatus(http.StatusOK)
 	api.do(newRequestWithoutKey("/api/v1/monitors")).hasStatus(http.StatusUnauthorized) // it guesses nothing
-	if lines := strings.Count(api.log.String(), "too many with a wrong key"); lines != 2 {
-		t.Errorf("%d lines of the log name an address, want 2", lines)
-	}
+	expect.Equal(t, "lines of the log that name an address", strings.Count(api.log.String(), "too many with a wrong key"), 2)
 	api.at = now.Add(time.Minute)
 	send(apiKey, fresh).hasStatus(http.StatusOK)
 	send("guess", used).hasStatus(http.StatusUnauthorized)
@@ -144,9 +143,7 @@ func TestSigningInAgainGivesNoFurtherRegistrations(t *testing.T) {
 					send("192.0.2.1:1", first).isNotRateLimited()
 				}
 				for name, cookie := range map[string]*http.Cookie{"another session": second, "the key": nil} {
-					if a := send("192.0.2.1:1", cookie); a.status != http.StatusTooManyRequests {
-						t.Errorf("%s: status %d, want 429", name, a.status)
-					}
+					expect.Equal(t, name, send("192.0.2.1:1", cookie).status, http.StatusTooManyRequests)
 				}
 				send("192.0.2.2:1", second).isNotRateLimited()
 			})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
@@ -193,9 +193,7 @@ func TestADryRunSaysWhatWouldChange(t *testing.T) { // section 19.8
 		for _, name := range api.patch(destinationURL+"?dry_run=true", body).hasStatus(http.StatusOK).json()["changed"].([]any) {
 			names = append(names, name.(string))
 		}
-		if got := strings.Join(names, " "); got != want {
-			t.Errorf("%s changes %q, want %q", body, got, want)
-		}
+		expect.Equal(t, fmt.Sprintf("%s changes", body), strings.Join(names, " "), want)
 	}
 	api.patch(destinationURL, `{"secrets":{"bot_token":"`+botToken+`"}}`).hasStatus(http.StatusOK) // the same
 	if n := api.db.RoutingVersion(t); n != before {
@@ -255,12 +253,8 @@ func TestRoutesAreOrdered(t *testing.T) { // section 19.2
 		}
 		return names
 	}
-	if names := order(api.get("/api/v1/routes")); names != "night day default " {
-		t.Errorf("the order is %s", names)
-	}
-	if names := order(api.put("/api/v1/routes/order", `{"routes":["`+second+`","`+storedRoute+`"]}`)); names != "day night default " {
-		t.Errorf("the order is %s", names)
-	}
+	expect.Equal(t, "the order", order(api.get("/api/v1/routes")), "night day default ")
+	expect.Equal(t, "the order", order(api.put("/api/v1/routes/order", `{"routes":["`+second+`","`+storedRoute+`"]}`)), "day night default ")
 }
 
 func TestASilenceHasAStateAndItsNextTime(t *testing.T) { // section 19.6
@@ -292,7 +286,7 @@ func TestASilenceHasAStateAndItsNextTime(t *testing.T) { // section 19.6
 		}
 	}
 	for state, want := range map[string]int{"active": 1, "scheduled": 1, "ended": 1} {
-		if got := len(api.list("/api/v1/silences?state=" + state, "silences")); got != want {
+		if got := len(api.list("/api/v1/silences?state="+state, "silences")); got != want {
 			t.Errorf("%d silences are %s", got, state)
 		}
 	}
@@ -331,7 +325,5 @@ func TestDeliveriesHavePages(t *testing.T) {
 	reportEvent(api, id)
 	api.put("/internal/v1/monitors/"+string(id)+"/status", strings.ReplaceAll(completeReport, "000000000001", "000000000002")).hasStatus(http.StatusOK)
 	got := api.pages(deliveriesURL+"?limit=1", "deliveries", "event_id", "cursor")
-	if want := []string{strings.Replace(eventID, "000000000001", "000000000002", 1), eventID}; !slices.Equal(got, want) {
-		t.Errorf("the pages have %q, want each event once, the newest first", got)
-	}
+	expect.Equal(t, "the pages", got, []string{strings.Replace(eventID, "000000000001", "000000000002", 1), eventID})
 }

@@ -42,6 +42,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/feed"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
@@ -387,9 +388,7 @@ func (a response) lacksWords(words ...string) response {
 func (a response) hasHeaders(pairs ...string) response {
 	a.t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
-		if got := a.header.Get(pairs[i]); got != pairs[i+1] {
-			a.t.Errorf("%s is %q, want %q", pairs[i], got, pairs[i+1])
-		}
+		expect.Equal(a.t, pairs[i], a.header.Get(pairs[i]), pairs[i+1])
 	}
 	return a
 }
@@ -399,9 +398,7 @@ func (a response) hasFields(pairs ...any) response {
 	a.t.Helper()
 	object := a.json()
 	for i := 0; i < len(pairs); i += 2 {
-		if got := object[pairs[i].(string)]; got != pairs[i+1] {
-			a.t.Errorf("%s is %v, want %v", pairs[i], got, pairs[i+1])
-		}
+		expect.Equal(a.t, pairs[i].(string), object[pairs[i].(string)], pairs[i+1])
 	}
 	return a
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound/outboundtest"
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 )
 
 // Decision A2. Package outbound tests what is decided of each address.
@@ -102,9 +102,7 @@ func TestParseNetworksAcceptsCIDRsAndAddresses(t *testing.T) {
 		for _, n := range networks(t, text) {
 			got = append(got, n.String())
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%s: got %q, want %q", text, got, want)
-		}
+		expect.Equal(t, text, got, want)
 	}
 	networks(t, "10.0.0.0/8"+strings.Repeat(",10.0.0.0/8", 255))
 	for text, says := range map[string]string{
@@ -134,9 +132,7 @@ func TestErrorsDoNotNameTheNameServer(t *testing.T) {
 		}},
 	} {
 		a := send(t.Context(), sender(t, webhook.NewGuard(nil, resolver), webhook.Config{}), "https://far.example/hook?token=geheim")
-		if a.Error != want {
-			t.Errorf("error %q, want %q", a.Error, want)
-		}
+		expect.Equal(t, "error", a.Error, want)
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
@@ -68,9 +69,7 @@ func TestRetryAfterIsReadAsSecondsOrDate(t *testing.T) {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		})
 		s := sender(t, local(t), webhook.Config{Now: func() time.Time { return now }})
-		if a := send(t.Context(), s, receiver.URL); a.RetryAfter != c.want {
-			t.Errorf("%q: got %v, want %v", c.header, a.RetryAfter, c.want)
-		}
+		expect.Equal(t, c.header, send(t.Context(), s, receiver.URL).RetryAfter, c.want)
 	}
 }
 
@@ -180,9 +179,7 @@ func TestAConnectionIsUsedAgain(t *testing.T) {
 			t.Fatalf("answer %+v", a)
 		}
 	}
-	if n := opened.Load(); n != 1 {
-		t.Errorf("%d connections for ten webhooks, want 1", n)
-	}
+	expect.Equal(t, "connections for ten webhooks", opened.Load(), 1)
 }
 
 // Decision O8.
@@ -239,9 +236,7 @@ func TestAnAttemptKeepsWhatWasSentAndAnswered(t *testing.T) {
 			if got := *a.Exchange.Answer; got != (event.Answer{ContentType: "text/plain; charset=utf-8", Body: c.want, Truncated: c.truncated}) {
 				t.Errorf("the answer is kept as %+v", got)
 			}
-			if a.Exchange.URL != receiver.URL+"/…" {
-				t.Errorf("the URL is kept as %q, want no path and no query", a.Exchange.URL)
-			}
+			expect.Equal(t, "the URL is kept as", a.Exchange.URL, receiver.URL+"/…")
 			for name, value := range a.Exchange.Header {
 				if received.Get(name) != value {
 					t.Errorf("the header %s is kept as %q, the receiver got %q", name, value, received.Get(name))

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
@@ -64,9 +64,7 @@ func TestEveryWebhookIsSignedInBothSchemes(t *testing.T) {
 		"Webhook-Timestamp": "1705315000",
 		"Webhook-Signature": "v1,LYU6YZ/fWeMOcpsE02BdQtQChqTEY5TYpPMjyn5aD5U=",
 	} {
-		if got := d.header.Get(name); got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
-		}
+		expect.Equal(t, name, d.header.Get(name), want)
 	}
 }
 
@@ -101,9 +99,7 @@ func TestParseKeysAcceptsOneOrTwoKeys(t *testing.T) {
 	for text, want := range map[string][]string{
 		"one": {"one"}, "new,old": {"new", "old"}, "new, old": {"new", "old"}, "a/b+c%d": {"a/b+c%d"},
 	} {
-		if got := keys(t, text); !slices.Equal(got, want) {
-			t.Errorf("%s: got %q, want %q", text, got, want)
-		}
+		expect.Equal(t, text, keys(t, text), want)
 	}
 	for name, bad := range map[string]string{
 		"no key":                       "",

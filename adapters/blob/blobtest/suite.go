@@ -18,6 +18,7 @@ import (
 	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
@@ -127,9 +128,7 @@ func requireCount(t *testing.T, h Harness, want int) {
 	for deadline := time.Now().Add(5 * time.Second); got != want && time.Now().Before(deadline); got = h.Count(t) {
 		time.Sleep(10 * time.Millisecond)
 	}
-	if got != want {
-		t.Errorf("the store holds %d things, want %d", got, want)
-	}
+	expect.Equal(t, "things in the store", got, want)
 }
 
 func readsBack(t *testing.T, h Harness) {
@@ -297,9 +296,7 @@ func lists(t *testing.T, h Harness) {
 		got = append(got, page...)
 		after = page[len(page)-1]
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("listed are\n%v, want\n%v", got, want)
-	}
+	expect.Equal(t, "listed", got, want)
 }
 
 // requireErrors expects every call to end in time with an error once the server has

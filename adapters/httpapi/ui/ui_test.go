@@ -3,6 +3,7 @@ package ui
 import (
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
@@ -87,18 +89,14 @@ func TestAFileIsCompressedForClientsThatAcceptIt(t *testing.T) {
 			t.Errorf("Accept-Encoding %q: Content-Encoding is %q, want %q", accepted, got, want)
 			continue
 		}
-		if r.Header.Get("Vary") != "Accept-Encoding" {
-			t.Errorf("Accept-Encoding %q: Vary is %q", accepted, r.Header.Get("Vary"))
-		}
+		expect.Equal(t, fmt.Sprintf("Accept-Encoding %q: Vary", accepted), r.Header.Get("Vary"), "Accept-Encoding")
 		content := body(t, r)
 		if want == "gzip" {
 			z := must.Get(gzip.NewReader(strings.NewReader(content)))(t)
 			plain := must.Get(io.ReadAll(z))(t)
 			content = string(plain)
 		}
-		if content != script {
-			t.Errorf("Accept-Encoding %q: the script is %.60q", accepted, content)
-		}
+		expect.Equal(t, fmt.Sprintf("Accept-Encoding %q: the script", accepted), content, script)
 	}
 }
 
@@ -113,9 +111,7 @@ func TestAnUnchangedFileIsNotSentAgain(t *testing.T) {
 	}
 	changed := newDashboard(t, fstest.MapFS{"index.html": {Data: []byte("another page app")}})
 	etag := request(d, "GET", "/").Header.Get("ETag")
-	if r := request(changed, "GET", "/", "If-None-Match", etag); r.StatusCode != http.StatusOK {
-		t.Errorf("after a change the status is %d", r.StatusCode)
-	}
+	expect.Equal(t, "after a change the status", request(changed, "GET", "/", "If-None-Match", etag).StatusCode, http.StatusOK)
 }
 
 func TestABinaryWithoutPagesSaysHowToBuildThem(t *testing.T) {
@@ -160,9 +156,7 @@ func TestThePolicyRefusesWhatIsNotAFileOfTheDashboard(t *testing.T) {
 		for name, want := range map[string]string{
 			"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
 		} {
-			if got := r.Header.Get(name); got != want {
-				t.Errorf("%s: %s is %q, want %q", path, name, got, want)
-			}
+			expect.Equal(t, fmt.Sprintf("%s: %s", path, name), r.Header.Get(name), want)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound"
 	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound/outboundtest"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 )
 
 func TestAHostIsParsedBeforeItIsLookedUp(t *testing.T) {
@@ -115,9 +116,7 @@ func TestAnExemptNetworkIsAllowed(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := outbound.New([]netip.Prefix{netip.MustParsePrefix(c.exempt)})
 			a := netip.MustParseAddr(c.address)
-			if got := p.Exempts(a); got != c.exempts {
-				t.Errorf("exempt: %v", got)
-			}
+			expect.Equal(t, "exempt", p.Exempts(a), c.exempts)
 			if got := p.RefusalReason(a); (got != "") != c.refuses {
 				t.Errorf("the reason is %q", got)
 			}
@@ -157,9 +156,7 @@ func TestARefusalNamesTheKindOfAddress(t *testing.T) {
 	p := outbound.New(nil)
 	for want, addresses := range reasons {
 		for a := range slices.Values(addresses) {
-			if got := p.RefusalReason(netip.MustParseAddr(a)); got != want {
-				t.Errorf("%s is %q, want %q", a, got, want)
-			}
+			expect.Equal(t, a, p.RefusalReason(netip.MustParseAddr(a)), want)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/pythontool"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 )
 
 func TestOneLineHidesSignedURLs(t *testing.T) {
@@ -28,9 +29,7 @@ func TestOneLineHidesSignedURLs(t *testing.T) {
 		"invalid UTF-8 is left out":                  {"a\xffb", "ab"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := pythontool.OneLine(tc.text); got != tc.want {
-				t.Errorf("got %q, want %q", got, tc.want)
-			}
+			expect.Equal(t, "got", pythontool.OneLine(tc.text), tc.want)
 		})
 	}
 
@@ -50,9 +49,7 @@ func TestOneLineHidesSignedURLs(t *testing.T) {
 
 func TestLinesSkipsEmptyLines(t *testing.T) {
 	got := slices.Collect(pythontool.Lines([]byte("\n one \r\n\n\ttwo\nthree")))
-	if !slices.Equal(got, []string{"one", "two", "three"}) {
-		t.Errorf("got %q", got)
-	}
+	expect.Equal(t, "got", got, []string{"one", "two", "three"})
 	t.Run("only the last MaxText bytes are read", func(t *testing.T) {
 		text := strings.Repeat("WARNING\n", 1<<20) + "ERROR"
 		got := slices.Collect(pythontool.Lines([]byte(text)))
@@ -61,9 +58,7 @@ func TestLinesSkipsEmptyLines(t *testing.T) {
 		}
 	})
 	for line := range pythontool.Lines([]byte("one\ntwo")) {
-		if line != "one" {
-			t.Errorf("went on to %q", line)
-		}
+		expect.Equal(t, "went on to", line, "one")
 		break
 	}
 }

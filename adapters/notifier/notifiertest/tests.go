@@ -16,6 +16,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/delivery/message/plaintext"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 	"github.com/stream-monitor/stream-monitor/test/fake/channel"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 func everyKind(t *testing.T, f *fixture) {
@@ -60,9 +62,7 @@ func (f *fixture) requireSeen(t *testing.T, seen channel.Message, m message.Mess
 	default:
 		requireText(t, seen, append(m.Lines, m.Title)...)
 	}
-	if seen.State != state {
-		t.Errorf("the alert is %s, want %s", seen.State, state)
-	}
+	expect.Equal(t, "the alert", seen.State, state)
 }
 
 func edits(t *testing.T, f *fixture) {
@@ -75,9 +75,7 @@ func edits(t *testing.T, f *fixture) {
 			if r := f.mustSend(t, m); r.Ref == "" {
 				t.Error("the ref is lost")
 			}
-			if n := len(f.Server.Messages()); n != 1 {
-				t.Fatalf("people see %d messages, want 1", n)
-			}
+			must.Equal(t, "messages that people see", len(f.Server.Messages()), 1)
 			f.requireSeen(t, f.last(t), m)
 		}
 	}
@@ -148,9 +146,7 @@ func showsPicture(t *testing.T, f *fixture) {
 		want = fmt.Sprint(len(m.Picture.Bytes), " bytes")
 	}
 	opened := f.mustSend(t, m)
-	if seen := f.last(t); seen.Picture != want {
-		t.Errorf("the picture is %q, want %q", seen.Picture, want)
-	}
+	expect.Equal(t, "the picture", f.last(t).Picture, want)
 	requireText(t, f.last(t), m.Title, m.Lines[0])
 	if !f.Edits || f.Alerts {
 		return
@@ -164,9 +160,7 @@ func showsPicture(t *testing.T, f *fixture) {
 		m = after(m, first.Ref, notify.Updated, notify.English)
 		m.Picture = picture()
 		updated := f.mustSend(t, m)
-		if seen := f.last(t); seen.Picture != want {
-			t.Errorf("the picture is %q, want %q", seen.Picture, want)
-		}
+		expect.Equal(t, "the picture", f.last(t).Picture, want)
 		m = after(m, updated.Ref, notify.Recovered, notify.English)
 		f.mustSend(t, m)
 		requireText(t, f.last(t), m.Title)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/runtime/kube"
 	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
@@ -28,9 +28,7 @@ func (f *fakeCluster) expectGraces(want ...int64) {
 	f.t.Helper()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !slices.Equal(f.deleteGraces, want) {
-		f.t.Errorf("the grace periods of the deletions are %v, want %v", f.deleteGraces, want)
-	}
+	expect.Equal(f.t, "the grace periods of the deletions", f.deleteGraces, want)
 }
 
 func TestLaunch(t *testing.T) {
@@ -130,9 +128,7 @@ func TestTheRuntimeIDNamesTheInstallation(t *testing.T) {
 		}
 		return p.ID
 	}
-	if id := runtimeID("", ""); id != "kubernetes/default/stream-monitor" {
-		t.Errorf("the ID is %q", id)
-	}
+	expect.Equal(t, "the ID", runtimeID("", ""), "kubernetes/default/stream-monitor")
 	long := strings.Repeat("x", 60)
 	seen := map[string]bool{}
 	for _, installation := range [][2]string{{"a", "b-c"}, {"a-b", "c"}, {long, "a"}, {long, "b"}, {long + "a", "b"}, {long, long}} {

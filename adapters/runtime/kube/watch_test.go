@@ -13,6 +13,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/runtime/kube"
 	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 )
 
 // scenario runs a subtest in virtual time.
@@ -43,9 +44,7 @@ func TestWorkersAreKnownFromTheWatch(t *testing.T) {
 		}
 		cluster.mu.Lock()
 		defer cluster.mu.Unlock()
-		if cluster.lists != 1 {
-			t.Errorf("%d lists were read", cluster.lists)
-		}
+		expect.Equal(t, "lists read", cluster.lists, 1)
 	})
 
 	scenario(t, "a list that is older than a launch does not report the pod as gone", func(t *testing.T) {
@@ -207,8 +206,6 @@ func TestTheWatchRecoversFromGaps(t *testing.T) {
 			t.Error("SlowStart was logged within 50 s")
 		}
 		time.Sleep(5 * time.Minute)
-		if n := log.Count("SlowStart"); n != 1 {
-			t.Errorf("SlowStart was logged %d times", n)
-		}
+		expect.Equal(t, "lines of the log on SlowStart", log.Count("SlowStart"), 1)
 	})
 }

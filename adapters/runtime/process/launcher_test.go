@@ -15,6 +15,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/test/harness/await"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
@@ -120,9 +121,7 @@ func TestAWorkerGetsItsAssignmentAndNoSecrets(t *testing.T) {
 		"HTTPS_PROXY":      "http://proxy.example:3128",
 		"PATH":             os.Getenv("PATH"),
 	} {
-		if got[name] != want {
-			t.Errorf("%s is %q, want %q", name, got[name], want)
-		}
+		expect.Equal(t, name, got[name], want)
 	}
 	if strings.Contains(string(b), "geheim") {
 		t.Error("a secret reached the worker")
@@ -163,9 +162,7 @@ func TestAWorkersOutputIsInTheGatewaysLog(t *testing.T) {
 			wrapped = append(wrapped, rec)
 		}
 	}
-	if own != 2 {
-		t.Errorf("the worker's own log line came %d times, want twice: with its own monitor, and with another one", own)
-	}
+	expect.Equal(t, "own lines of the log of the worker", own, 2)
 	want := map[string]record{}
 	add := func(text string, cut bool) {
 		want[text] = record{"WARN", "a worker printed a line that is no log line: look for the end of this worker", "worker", string(spec.ID), text, cut}

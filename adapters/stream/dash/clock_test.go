@@ -11,6 +11,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/reference"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/dash"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
@@ -86,12 +87,8 @@ func TestTheTimeIsThatOfTheMPDThenOfItsServerThenOfThisMachine(t *testing.T) {
 			s := &timeServer{now: func() time.Time { return noon.Add(-30 * time.Minute) }, body: c.body, fails: c.fails}
 			format := dash.Format{Now: func() time.Time { return noon }, TimeServers: dash.NewTimeServers(s.get, s.head)}
 			text := strings.Replace(numberMPD, "<Period", c.timings+"<Period", 1)
-			if got := newestNumber(t, format, text, reference.Origin{Time: c.server}); got != c.want {
-				t.Errorf("the newest is %s, want %s", got, c.want)
-			}
-			if got := fmt.Sprint(s.asked); got != c.asked {
-				t.Errorf("asked %s, want %s", got, c.asked)
-			}
+			expect.Equal(t, "the newest", newestNumber(t, format, text, reference.Origin{Time: c.server}), c.want)
+			expect.Equal(t, "asked", fmt.Sprint(s.asked), c.asked)
 		})
 	}
 }
@@ -104,14 +101,10 @@ func TestATimeServerIsAskedSeldom(t *testing.T) {
 		format := dash.Format{Now: func() time.Time { return host }, TimeServers: dash.NewTimeServers(s.get, s.head)}
 		text := strings.Replace(numberMPD, "<Period", timing("http-iso:2014", "/now")+"<Period", 1)
 		for i := range 12 * 6 { // every 10 s for 12 minutes
-			if got, want := newestNumber(t, format, text, reference.Origin{}), fmt.Sprint(359+i); got != want {
-				t.Fatalf("after %d s the newest is %s, want %s", 10*i, got, want)
-			}
+			must.Equal(t, fmt.Sprintf("after %d s the newest", 10*i), newestNumber(t, format, text, reference.Origin{}), fmt.Sprint(359+i))
 			time.Sleep(10 * time.Second)
 		}
-		if len(s.asked) != 2 {
-			t.Errorf("asked %d times", len(s.asked))
-		}
+		expect.Equal(t, "times asked", len(s.asked), 2)
 		s.fails, s.asked = true, nil
 		for range 60 {
 			time.Sleep(30 * time.Second)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/stream/manifest/manifesttest"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 )
 
 // One odd entry costs at most itself: the rest of the MPD is used, and Defect says what was left
@@ -72,9 +73,7 @@ func TestAnOddEntryCostsItselfAlone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := readFirst(t, c.text, noon)
-			if got := last(4, summary(p)); got != c.want {
-				t.Errorf("got  %s\nwant %s", got, c.want)
-			}
+			expect.Equal(t, "got", last(4, summary(p)), c.want)
 			manifesttest.WantDefect(t, p, c.defect)
 		})
 	}
@@ -108,8 +107,6 @@ func TestSegmentsCanBeHadFromEveryBaseURL(t *testing.T) {
 	}
 	t.Run("a rendition of its own", func(t *testing.T) {
 		all := renditions(t, liveMPD(`<BaseURL>a/</BaseURL><BaseURL>b/</BaseURL>`+period), noon)
-		if want := []watch.Rendition{{URL: mpdURL + "#bandwidth=1&id=v&kind=both", Bandwidth: 1, HasVideo: true, HasAudio: true}}; !reflect.DeepEqual(all, want) {
-			t.Errorf("got %+v", all)
-		}
+		expect.Equal(t, "got", all, []watch.Rendition{{URL: mpdURL + "#bandwidth=1&id=v&kind=both", Bandwidth: 1, HasVideo: true, HasAudio: true}})
 	})
 }

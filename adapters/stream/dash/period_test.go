@@ -1,12 +1,14 @@
 package dash_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/stream/dash"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 )
 
 // The same MPD is decoded every half second for a minute.
@@ -32,14 +34,10 @@ func TestARenditionIsFoundAgainInAnUpdate(t *testing.T) {
 		if late := noon.Add(after).Sub(s.ProgramTime.Add(s.Duration)); late < 6*time.Second || late >= 12*time.Second {
 			t.Errorf("after %v the newest ended %v ago", after, late)
 		}
-		if moved := s.ID() != newest; moved != (after%(6*time.Second) == 0) {
-			t.Errorf("after %v: moved: %v", after, moved)
-		}
+		expect.Equal(t, fmt.Sprintf("after %v: moved", after), s.ID() != newest, (after%(6*time.Second) == 0))
 		newest = s.ID()
 	}
-	if len(seen) != 5+9 {
-		t.Errorf("saw %d segments", len(seen))
-	}
+	expect.Equal(t, "segments seen", len(seen), 5+9)
 }
 
 func TestSegmentsOfSeveralPeriodsAreJoined(t *testing.T) {
@@ -79,17 +77,13 @@ func TestSegmentsOfSeveralPeriodsAreJoined(t *testing.T) {
 		then := func(first, second string) string {
 			return liveMPD(`<Period start="PT0S">` + first + `</Period><Period start="PT3570S">` + second + `</Period>`)
 		}
-		if got := last(2, summary(readRendition(t, then(apart, muxed), "kind=video&id=v&bandwidth=1", noon))); got != "m/4@-15+5 m/5@-10+5" {
-			t.Errorf("got %s", got)
-		}
+		expect.Equal(t, "got", last(2, summary(readRendition(t, then(apart, muxed), "kind=video&id=v&bandwidth=1", noon))), "m/4@-15+5 m/5@-10+5")
 		_, failure := decode(t, then(muxed, apart), "kind=both&id=m&bandwidth=1", noon)
 		if failure == nil || failure.Kind != watch.FailureExpired || !strings.Contains(failure.Detail, "no rendition like the one") {
 			t.Errorf("got %v", failure)
 		}
 		protected := adaptationSet(`mimeType="video/mp4"`, `<ContentProtection schemeIdUri="x"/>`, representation("v", "1"))
-		if got := last(1, summary(readRendition(t, then(muxed, protected), "kind=both&id=m&bandwidth=1", noon))); got != "m/714@-35+5" {
-			t.Errorf("got %s", got)
-		}
+		expect.Equal(t, "got", last(1, summary(readRendition(t, then(muxed, protected), "kind=both&id=m&bandwidth=1", noon))), "m/714@-35+5")
 		if got := renditions(t, then(muxed, protected), noon); len(got) != 1 || !got[0].HasAudio {
 			t.Errorf("got %+v", got)
 		}
@@ -115,9 +109,7 @@ func TestSegmentsOfSeveralPeriodsAreJoined(t *testing.T) {
 		{"the language before the main one", languages, "kind=audio&id=9&bandwidth=100&lang=en", "c/"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := last(1, summary(readRendition(t, liveMPD(period(c.sets)), c.part, noon))); got != c.want+"899@-8+4" {
-				t.Errorf("got %s", got)
-			}
+			expect.Equal(t, "got", last(1, summary(readRendition(t, liveMPD(period(c.sets)), c.part, noon))), c.want+"899@-8+4")
 		})
 	}
 }
@@ -132,9 +124,7 @@ func TestNoSegmentIsListedTwiceAtAPeriodBoundary(t *testing.T) {
 		"one on each side begins at the same time":    {`<S t="35640" d="20" r="9"/>`, `<S t="980" d="60" r="2"/>`, "a35640@-36+2 a35660@-34+2 b980@-32+6 b1040@-26+6 b1100@-20+6"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := summary(readFirst(t, then(c.old, c.later), noon)); got != c.want {
-				t.Errorf("got %s", got)
-			}
+			expect.Equal(t, "got", summary(readFirst(t, then(c.old, c.later), noon)), c.want)
 		})
 	}
 	t.Run("the newest of both are kept", func(t *testing.T) {
@@ -166,9 +156,7 @@ func TestPeriodsHaveStartsAndEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := len(strings.Fields(c.want))
-			if got := last(n, summary(readFirst(t, c.text, noon))); got != c.want {
-				t.Errorf("got  %s\nwant %s", got, c.want)
-			}
+			expect.Equal(t, "got", last(n, summary(readFirst(t, c.text, noon))), c.want)
 		})
 	}
 }
@@ -240,8 +228,6 @@ func TestTimeShiftBufferDepthBoundsTheSegments(t *testing.T) {
 	for attributes, want := range map[string]time.Duration{
 		``: 10 * time.Second, `maxSegmentDuration="PT12S"`: 10 * time.Second, `maxSegmentDuration="PT8S"`: 8 * time.Second,
 	} {
-		if got := readFirst(t, text(attributes), noon).TargetDuration; got != want {
-			t.Errorf("%s: got %v", attributes, got)
-		}
+		expect.Equal(t, attributes, readFirst(t, text(attributes), noon).TargetDuration, want)
 	}
 }

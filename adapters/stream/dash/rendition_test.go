@@ -1,11 +1,11 @@
 package dash_test
 
 import (
-	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 )
 
 const numbered = `<SegmentTemplate media="$RepresentationID$/$Number$.m4s" initialization="$RepresentationID$/i.mp4" duration="2"/>`
@@ -96,9 +96,7 @@ func TestRepresentationsBecomeRenditions(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := renditions(t, liveMPD(period(c.sets)), noon); !reflect.DeepEqual(got, c.want) {
-				t.Errorf("got  %+v\nwant %+v", got, c.want)
-			}
+			expect.Equal(t, "got", renditions(t, liveMPD(period(c.sets)), noon), c.want)
 		})
 	}
 	for name, c := range map[string]struct{ sets, detail string }{
@@ -133,13 +131,9 @@ func TestTheURLOfRenditionsIsThatOfMPDLocation(t *testing.T) {
 	} {
 		text := strings.ReplaceAll(slidingMPD, "<Period", "<Location>"+location+"</Location><Period")
 		got := renditions(t, text, noon)[0].URL
-		if got != want+"#bandwidth=100000&id=v&kind=video" {
-			t.Errorf("%q: got %s", location, got)
-		}
+		expect.Equal(t, location, got, want+"#bandwidth=100000&id=v&kind=video")
 		// References stay relative to the URL from which the MPD came.
-		if uri := readFirst(t, text, noon).Segments[0].URI; uri != folder+"35900.m4s" {
-			t.Errorf("%q: got %s", location, uri)
-		}
+		expect.Equal(t, location, readFirst(t, text, noon).Segments[0].URI, folder+"35900.m4s")
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/worker/request"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 )
 
 // fakeEgress chooses the address that a test says.
@@ -46,9 +47,7 @@ func TestAClaimIsConfirmedThroughAnotherAddress(t *testing.T) { // S19
 	tool, e := &fakeTool{answer: live}, &fakeEgress{address: "b"}
 	f := fallback.NewResolver(tool, tool, e, nil, discardLog)
 	f.Resolve(request.WithAvoidedEgress(asked(t.Context(), watch.UrgencyStart), "a"), watched)
-	if !slices.Equal(e.preferred, []string{"not a"}) {
-		t.Errorf("it prefers %q", e.preferred)
-	}
+	expect.Equal(t, "it prefers", e.preferred, []string{"not a"})
 }
 
 func TestBothToolsUseTheChosenAddress(t *testing.T) {
@@ -73,9 +72,7 @@ func TestTheAnswerOfThePrimaryDecidesAboutTheAddress(t *testing.T) {
 			e := &fakeEgress{address: "a"}
 			primary, secondary := &fakeTool{answer: watch.Resolution{State: c.primary}}, &fakeTool{answer: watch.Resolution{State: c.secondary}}
 			fallback.NewResolver(primary, secondary, e, nil, discardLog).Resolve(t.Context(), watched)
-			if !slices.Equal(e.recorded, c.want) {
-				t.Errorf("recorded %q", e.recorded)
-			}
+			expect.Equal(t, "recorded", e.recorded, c.want)
 		})
 	}
 	t.Run("nothing, if the question was cancelled", func(t *testing.T) {
@@ -105,13 +102,9 @@ func TestEachAddressHasACircuitOfItsOwn(t *testing.T) {
 				for n := range fallback.MaxFailures {
 					resolve(n)
 				}
-				if got := resolve(10); got != watch.CircuitOpen {
-					t.Errorf("through the refused address: %s", got)
-				}
+				expect.Equal(t, "through the refused address", resolve(10), watch.CircuitOpen)
 				e.address = "b"
-				if got := resolve(10); got != watch.Live {
-					t.Errorf("through another one: %s", got)
-				}
+				expect.Equal(t, "through another one", resolve(10), watch.Live)
 			})
 		})
 	}
@@ -127,19 +120,13 @@ func TestTheBudgetHoldsBackPollsOnly(t *testing.T) {
 			return time.Since(began)
 		}
 		for u, want := range map[watch.Urgency]time.Duration{watch.UrgencyPoll: time.Minute, watch.UrgencyStart: 0, watch.UrgencyOutage: 0} {
-			if got := took(asked(t.Context(), u)); got != want {
-				t.Errorf("urgency %d: asked after %v", u, got)
-			}
+			expect.Equal(t, fmt.Sprintf("urgency %d: asked after", u), took(asked(t.Context(), u)), want)
 		}
 		failing := worker.NewPriority(watch.UrgencyPoll)
 		time.AfterFunc(10*time.Second, func() { failing.Raise(watch.UrgencyOutage) })
-		if got := took(worker.WithPriority(t.Context(), failing)); got != 10*time.Second {
-			t.Errorf("a stream that fails after 10 s was asked about after %v", got)
-		}
+		expect.Equal(t, "a stream that fails after 10 s was asked about after", took(worker.WithPriority(t.Context(), failing)), 10*time.Second)
 		cancelled, cancel := context.WithTimeout(asked(t.Context(), watch.UrgencyPoll), time.Second)
 		defer cancel()
-		if got := took(cancelled); got != time.Second {
-			t.Errorf("a cancelled poll took %v", got)
-		}
+		expect.Equal(t, "a cancelled poll took", took(cancelled), time.Second)
 	})
 }

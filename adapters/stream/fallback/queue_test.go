@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +17,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
@@ -51,9 +51,7 @@ func (h *host) ask(t *testing.T, u watch.Urgency, url monitor.StreamURL) {
 func (h *host) wantOrder(t *testing.T, want ...monitor.StreamURL) {
 	t.Helper()
 	h.asking.Wait()
-	if !slices.Equal(h.tool.asked, want) {
-		t.Errorf("asked %v", h.tool.asked)
-	}
+	expect.Equal(t, "asked", h.tool.asked, want)
 }
 
 func TestTheMoreUrgentQuestionIsAskedFirst(t *testing.T) {
@@ -159,9 +157,7 @@ func TestQuestionsThatWaitNoticeTheOpenCircuit(t *testing.T) {
 			asking.Go(func() { fallback.NewResolver(tool, tool, nil, h, discardLog).Resolve(t.Context(), streamOf(n)) })
 		}
 		asking.Wait()
-		if n := tool.takeRuns(); n != 2*fallback.MaxFailures {
-			t.Errorf("the tools ran %d times", n)
-		}
+		expect.Equal(t, "runs of the tools", tool.takeRuns(), 2*fallback.MaxFailures)
 		if strings.Count(log.String(), "A tool fails repeatedly") != 2 {
 			t.Errorf("the log is %s", &log)
 		}
@@ -231,9 +227,7 @@ func TestMemoryIsThatOfTheControlGroup(t *testing.T) {
 				must.Do(t, os.MkdirAll(filepath.Dir(file), 0o755))
 				must.Do(t, os.WriteFile(file, []byte(text), 0o644))
 			}
-			if got := fallback.Memory(root); got != c.want {
-				t.Errorf("got %d, want %d", got, c.want)
-			}
+			expect.Equal(t, "got", fallback.Memory(root), c.want)
 		})
 	}
 }

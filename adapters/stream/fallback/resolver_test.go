@@ -16,6 +16,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/worker/request"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 )
 
 var _ worker.Resolver = (*fallback.Resolver)(nil)
@@ -237,9 +238,7 @@ func TestOnlyOneCallIsATrial(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 		trial.Wait()
-		if n := ytdlp.takeRuns(); n != 1 {
-			t.Errorf("yt-dlp ran %d times", n)
-		}
+		expect.Equal(t, "runs of yt-dlp", ytdlp.takeRuns(), 1)
 	})
 }
 
@@ -267,8 +266,6 @@ func TestATimeLimitIsAFailure(t *testing.T) {
 			f.Resolve(ctx, watched)
 			cancel()
 		}
-		if n := ytdlp.takeRuns(); n != 5 {
-			t.Errorf("yt-dlp ran %d times", n)
-		}
+		expect.Equal(t, "runs of yt-dlp", ytdlp.takeRuns(), 5)
 	})
 }

@@ -2,13 +2,13 @@ package hls_test
 
 import (
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/stream/manifest/manifesttest"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 )
 
 // One odd entry costs at most itself: the rest of the playlist is used, and Defect says what was
@@ -164,9 +164,7 @@ func TestAnOddVariantCostsItselfAlone(t *testing.T) {
 		"a variable that one variant uses":   {`#EXT-X-DEFINE:QUERYPARAM="t"` + "\n#EXT-X-STREAM-INF:BANDWIDTH=1\nu?t={$t}\n" + good, "v va", "a variable (EXT-X-DEFINE)"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := renditionsText(t, "#EXTM3U\n"+c.text); got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
-			}
+			expect.Equal(t, "got", renditionsText(t, "#EXTM3U\n"+c.text), c.want)
 			manifesttest.WantDefect(t, mustRead(t, "#EXTM3U\n"+c.text), c.defect)
 		})
 	}
@@ -175,9 +173,7 @@ func TestAnOddVariantCostsItselfAlone(t *testing.T) {
 	})
 	t.Run("a bandwidth that is no number is unknown", func(t *testing.T) {
 		want := []watch.Rendition{{URL: baseURL + "u", HasVideo: true, HasAudio: true}}
-		if p := mustRead(t, "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=-1\nu\n"); !reflect.DeepEqual(p.Renditions, want) {
-			t.Errorf("got %+v", p.Renditions)
-		}
+		expect.Equal(t, "got", mustRead(t, "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=-1\nu\n").Renditions, want)
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/stream/manifest/manifesttest"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 )
 
 func TestEveryKindOfSegmentIsDecoded(t *testing.T) {
@@ -43,14 +44,10 @@ func TestEveryKindOfSegmentIsDecoded(t *testing.T) {
 				if s.Init != nil {
 					text += " " + strings.TrimPrefix(watch.Segment{URI: s.Init.URI, Range: s.Init.Range}.ID(), baseURL)
 				}
-				if s.Container != "" {
-					t.Errorf("%s has container %q, want none", text, s.Container)
-				}
+				expect.Equal(t, fmt.Sprintf("the container of %s", text), s.Container, "")
 				got = append(got, text)
 			}
-			if !reflect.DeepEqual(got, c.want) {
-				t.Errorf("got %q, want %q", got, c.want)
-			}
+			expect.Equal(t, "got", got, c.want)
 		})
 	}
 }
@@ -83,9 +80,7 @@ func TestCodecNamesAreKnown(t *testing.T) {
 		"avc1.4d401f,wvtt": video,
 		"mp4a.40.2,stpp":   audio,
 	} {
-		if got := renditionsText(t, "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1,CODECS=\""+codecs+"\"\nx\n"); got != "x "+want {
-			t.Errorf("%s: got %q, want %q", codecs, got, "x "+want)
-		}
+		expect.Equal(t, codecs, renditionsText(t, "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1,CODECS=\""+codecs+"\"\nx\n"), "x "+want)
 	}
 }
 
@@ -152,9 +147,7 @@ func TestPartsOfLowLatencyPlaylistsAreIgnored(t *testing.T) {
 		"the preload hint may be the next map":            strings.ReplaceAll(lowLatency, "TYPE=PART,URI=\"filePart268.c.mp4\"", "TYPE=MAP,URI=\"init2.mp4\"\n#EXT-X-DISCONTINUITY\n#EXT-X-MAP:URI=\"init2.mp4\""),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := mustRead(t, text).Segments; !reflect.DeepEqual(got, complete) {
-				t.Errorf("got  %+v\nwant %+v", got, complete)
-			}
+			expect.Equal(t, "got", mustRead(t, text).Segments, complete)
 		})
 	}
 	t.Run("a playlist of parts alone is malformed", func(t *testing.T) {
@@ -214,9 +207,7 @@ func TestAMediaPlaylistBecomesSegments(t *testing.T) {
 				{URI: "https://other.example.com/c.ts", Sequence: 9, Duration: 5 * time.Second, ProgramTime: noon.Add(9500 * time.Millisecond)},
 			},
 		}
-		if !reflect.DeepEqual(got, want) {
-			t.Errorf("got  %+v\nwant %+v", got, want)
-		}
+		expect.Equal(t, "got", got, want)
 	})
 	for name, text := range map[string]string{
 		"CRLF":                                  strings.ReplaceAll(live, "\n", "\r\n"),
@@ -232,9 +223,7 @@ func TestAMediaPlaylistBecomesSegments(t *testing.T) {
 		"a program time after the last segment": live + "#EXT-X-DISCONTINUITY\n#EXT-X-PROGRAM-DATE-TIME:2027-01-01T00:00:00Z\n",
 	} {
 		t.Run("an ordinary live playlist with "+name, func(t *testing.T) {
-			if got, want := mustRead(t, text), mustRead(t, live); !reflect.DeepEqual(got, want) {
-				t.Errorf("got  %+v\nwant %+v", got, want)
-			}
+			expect.Equal(t, "got", mustRead(t, text), mustRead(t, live))
 		})
 	}
 	t.Run("an invalid second program time changes none", func(t *testing.T) {
@@ -259,8 +248,6 @@ func TestAMediaPlaylistBecomesSegments(t *testing.T) {
 		for _, uri := range []string{"file:///etc/passwd", "data:text/plain,x", "ftp://example.com/x", "concat:a|b", "http:///x", "http://", "http:x", "https://[::1/x", "a\x00b", "a\rb", "//a:0=b:"} {
 			wantMalformed(t, mediaPlaylist("#EXTINF:5,", uri), "not an http or https URL")
 		}
-		if got := mustRead(t, mediaPlaylist("#EXTINF:5,", "//x.example.com/y?z=%2F")).Segments[0].URI; got != "https://x.example.com/y?z=%2F" {
-			t.Errorf("got %q", got)
-		}
+		expect.Equal(t, "got", mustRead(t, mediaPlaylist("#EXTINF:5,", "//x.example.com/y?z=%2F")).Segments[0].URI, "https://x.example.com/y?z=%2F")
 	})
 }

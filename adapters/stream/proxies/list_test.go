@@ -17,6 +17,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/egress"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
@@ -34,9 +35,7 @@ func TestAProxyIsNamedByItsHost(t *testing.T) {
 		"socks5://c.example:1080,socks5h://[2001:db8::1]:1080/":                                                                        {"c.example:1080", "[2001:db8::1]:1080"},
 		"http://one:" + secret + "@g.example:7000,http://two:" + secret + "@g.example:7000,http://three:" + secret + "@g.example:7000": {"g.example:7000", "g.example:7000#2", "g.example:7000#3"},
 	} {
-		if got := parse(t, text).Names(); !slices.Equal(got, want) {
-			t.Errorf("the names are %q, want %q", got, want)
-		}
+		expect.Equal(t, "the names", parse(t, text).Names(), want)
 	}
 }
 
@@ -120,14 +119,10 @@ func TestChangesAreLoggedByName(t *testing.T) {
 			}
 		}
 		fail("a.example:1")
-		if got := c.Choose(stream, "a.example:1"); got != "direct" {
-			t.Errorf("while it rests, the question leaves through %s", got)
-		}
+		expect.Equal(t, "while it rests, the question leaves through", c.Choose(stream, "a.example:1"), "direct")
 		time.Sleep(time.Second)
 		fail("direct")
-		if got := c.Choose(stream, "a.example:1"); got != "a.example:1" {
-			t.Errorf("while both fail, the question leaves through %s", got)
-		}
+		expect.Equal(t, "while both fail, the question leaves through", c.Choose(stream, "a.example:1"), "a.example:1")
 		lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 		for i, want := range []string{
 			"An egress address fails repeatedly and rests", "An egress address is used again", "All egress addresses fail",
@@ -149,9 +144,7 @@ func TestABudgetIsLogged(t *testing.T) {
 		for range 10 {
 			c.Record(stream, c.Choose(stream, ""), watch.UrgencyStart, watch.Upcoming)
 		}
-		if delay := c.Delay(stream, ""); delay != 72*time.Second {
-			t.Errorf("a poll is held back for %v", delay)
-		}
+		expect.Equal(t, "a poll is held back for", c.Delay(stream, ""), 72*time.Second)
 		if !strings.Contains(log.String(), "level=WARN msg=\"The budget of questions") || !strings.Contains(log.String(), "interval_sec=72") {
 			t.Errorf("the log is %s", &log)
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
@@ -150,9 +151,7 @@ var start = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 func expectEqual(t *testing.T, got, want watch.Resolution) {
 	t.Helper()
 	got.Title, got.Channel, got.ScheduledStart = "", "", time.Time{}
-	if g, w := stored(t, got), stored(t, want); g != w {
-		t.Errorf("got %s\nwant %s", g, w)
-	}
+	expect.Equal(t, "got", stored(t, got), stored(t, want))
 }
 
 // stored returns the JSON of a resolution.
@@ -198,9 +197,7 @@ func recordedRuns(tb testing.TB) []recordedRun {
 func TestEveryRecordedOutputGivesItsResolution(t *testing.T) {
 	for _, r := range recordedRuns(t) {
 		t.Run(r.name, func(t *testing.T) {
-			if got := stored(t, ytdlp.Read(r.id, r.stdout, r.stderr)); got != r.resolution {
-				t.Errorf("got %s\nwant %s", got, r.resolution)
-			}
+			expect.Equal(t, "got", stored(t, ytdlp.Read(r.id, r.stdout, r.stderr)), r.resolution)
 		})
 	}
 }
