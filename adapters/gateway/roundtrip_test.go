@@ -167,9 +167,7 @@ func TestEvidenceArrivesUnchanged(t *testing.T) {
 
 	note := upload()
 	note.File, note.Record.ID, note.Record.Note = nil, "0195e2a0-0000-7000-8000-000000000003", "all is lost"
-	if err := g.AddEvidence(t.Context(), note, nil); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, g.AddEvidence(t.Context(), note, nil))
 	if got := remote.evidence.record; got.ID != note.Record.ID || got.Note != "all is lost" || len(got.Files) != 0 {
 		t.Errorf("stored is %+v", got)
 	}

@@ -48,9 +48,7 @@ func (api *testAPI) openFeed(path string, header http.Header) feedStream {
 	for err != nil && ctx.Err() == nil { // a busy machine may send the request later than the server waits
 		response, err = http.DefaultClient.Do(r)
 	}
-	if err != nil {
-		api.t.Fatal(err)
-	}
+	must.Do(api.t, err)
 	api.t.Cleanup(func() { _ = response.Body.Close() })
 	return feedStream{api.t, response, bufio.NewScanner(response.Body)}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -44,12 +45,7 @@ func startServer(t *testing.T, handler http.Handler, cfg httpapi.ServerConfig) *
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		if err := s.Shutdown(ctx); err != nil {
-			t.Errorf("shutdown: %v", err)
-		}
-		if err := <-ended; err != nil {
-			t.Errorf("serve: %v", err)
-		}
+		must.Do(t, errors.Join(s.Shutdown(ctx), <-ended))
 	})
 	return s
 }
@@ -148,9 +144,7 @@ func TestAShutdownWaitsForRequestsInProgress(t *testing.T) {
 	if got, err := io.ReadAll(conn); err != nil || !strings.HasSuffix(string(got), "done") {
 		t.Errorf("the request in progress got %q, %v", got, err)
 	}
-	if err := <-shut; err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, <-shut)
 }
 
 func TestAServerAnswersEveryErrorInTheEnvelope(t *testing.T) {
@@ -181,10 +175,7 @@ func TestARenewedCertificateIsUsedWithoutARestart(t *testing.T) {
 	put := func(file, from string) {
 		raw := []byte("no certificate")
 		if from != "" {
-			var err error
-			if raw, err = os.ReadFile(from); err != nil {
-				t.Fatal(err)
-			}
+			raw = must.Get(os.ReadFile(from))(t)
 		}
 		must.Do(t, os.WriteFile(file, raw, 0o600))
 	}

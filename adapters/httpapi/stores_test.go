@@ -36,10 +36,8 @@ func (api *testAPI) storeMonitor(id monitor.ID, url monitor.StreamURL) {
 // attempt records an attempt at the only delivery, which leads to a decision.
 func (api *testAPI) attempt(d notify.Decision, a event.Attempt) {
 	api.t.Helper()
-	leased, err := api.db.Lease(api.t.Context(), 1, time.Minute)
-	if err != nil || len(leased.Deliveries) != 1 {
-		api.t.Fatalf("leased are %+v, %v", leased, err)
-	}
+	leased := must.Get(api.db.Lease(api.t.Context(), 1, time.Minute))(api.t)
+	must.Equal(api.t, "number of Deliveries", len(leased.Deliveries), 1)
 	outcome := delivery.Outcome{Decision: d, Result: message.Result{Attempt: a, Class: notify.Retry}}
 	must.Get(api.db.Record(api.t.Context(), leased.Deliveries[0], outcome))(api.t)
 }

@@ -45,11 +45,7 @@ func open(t testing.TB, dsn string) *postgres.Store {
 func openWithKey(t testing.TB, dsn string, secrets postgres.Secrets) *postgres.Store {
 	t.Helper()
 	s := must(postgres.Open(t.Context(), dsn, postgres.Config{Zone: tokyo, MaxConnections: 8, Secrets: secrets}))(t)
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { check(t, s.Close()) })
 	return s
 }
 

@@ -101,9 +101,7 @@ func TestAllProcessesOfAHostShareTheBudget(t *testing.T) {
 		t.Errorf("after both have ended, %d bytes could be written", written)
 	}
 	for _, f := range files {
-		if err := f.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, f.Close())
 	}
 }
 
@@ -157,10 +155,8 @@ func TestOnlyTheEmptyLockFileHasAName(t *testing.T) {
 	f := must.Get(tempfile.NewBudget(1).New())(t)
 	defer f.Close()
 	must.Get(f.WriteAt([]byte("media"), 0))(t)
-	names, err := filepath.Glob(filepath.Join(dir, "*"))
-	if err != nil || len(names) != 1 {
-		t.Fatalf("%q, %v", names, err)
-	}
+	names := must.Get(filepath.Glob(filepath.Join(dir, "*")))(t)
+	must.Equal(t, "number of names", len(names), 1)
 	if info, err := os.Lstat(names[0]); err != nil || info.Size() != 0 || info.Mode() != 0o600 {
 		t.Errorf("%s is %+v: %v", names[0], info, err)
 	}

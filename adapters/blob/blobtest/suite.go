@@ -257,9 +257,7 @@ func missing(t *testing.T, h Harness) {
 	if _, err := h.Store.Open(t.Context(), d, 0); !errors.Is(err, evidences.ErrNoBlob) {
 		t.Errorf("opening it: %v", err)
 	}
-	if err := h.Store.Delete(t.Context(), d); err != nil {
-		t.Errorf("deleting it: %v", err)
-	}
+	must.Do(t, h.Store.Delete(t.Context(), d))
 }
 
 func deletes(t *testing.T, h Harness) {

@@ -100,9 +100,7 @@ func TestConformance(t *testing.T) {
 				if err == nil {
 					_, err = syscall.Wait4(realServer.process.Process.Pid, nil, syscall.WUNTRACED, nil) // until all its threads have stopped
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 			},
 			Kill:  func(*testing.T) { realServer.kill() },
 			Limit: 10 * time.Second,

@@ -269,9 +269,7 @@ func TestTheOldestFilesOfALargeScratchDirectoryAreDeleted(t *testing.T) {
 		written := time.Now().Add(-time.Duration(age) * time.Hour)
 		err = errors.Join(err, os.WriteFile(files[age], nil, 0o600), os.Truncate(files[age], size), os.Chtimes(files[age], written, written))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	c := sh("true")
 	c.Confinement = &subprocess.Confinement{Network: true}
 	mustRun(t, c)

@@ -149,10 +149,8 @@ func TestAServerThatOutlivedItsGatewayIsEndedByTheNext(t *testing.T) {
 	gateway.Env = append(os.Environ(), gatewayDir+"="+dir)
 	out := must.Get(gateway.StdoutPipe())(t)
 	must.Do(t, gateway.Start())
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil || line != "started\n" {
-		t.Fatalf("the gateway says %q, %v", line, err)
-	}
+	line := must.Get(bufio.NewReader(out).ReadString('\n'))(t)
+	must.Equal(t, "line", line, "started\n")
 	pid := postmasterPID(dir)
 	must.Do(t, gateway.Process.Kill())
 	_ = gateway.Wait() // returns that it was killed

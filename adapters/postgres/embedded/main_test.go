@@ -53,19 +53,14 @@ type server struct {
 func started(t *testing.T, dir string) *server {
 	t.Helper()
 	s := &server{t: t, dir: dir, log: &logbuffer.Buffer{}}
-	var err error
-	if s.Server, err = embedded.Start(t.Context(), embedded.Config{DataDir: dir, Log: slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))}); err != nil {
-		t.Fatal(err)
-	}
+	s.Server = must.Get(embedded.Start(t.Context(), embedded.Config{DataDir: dir, Log: slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))}))(t)
 	t.Cleanup(s.stop)
 	return s
 }
 
 func (s *server) stop() {
 	s.t.Helper()
-	if err := s.Stop(context.Background()); err != nil {
-		s.t.Error(err)
-	}
+	must.Do(s.t, s.Stop(context.Background()))
 }
 
 // query runs a statement on a new connection and returns its only value.

@@ -96,11 +96,7 @@ func launching(t *testing.T, work inline.WorkerFunc, change ...func(*inline.Conf
 		c(&cfg)
 	}
 	l := made(t, cfg)
-	t.Cleanup(func() {
-		if err := l.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, l.Close(context.Background())) })
 	return l
 }
 
@@ -157,9 +153,7 @@ func TestAWorkerGetsItsGracePeriod(t *testing.T) {
 		took time.Duration
 	}{
 		"when it is stopped": {func(t *testing.T, l *localworkers.Launcher) {
-			if err := l.Stop(t.Context(), id); err != nil {
-				t.Error(err)
-			}
+			must.Do(t, l.Stop(t.Context(), id))
 		}, 30 * time.Second},
 		"5 s when it is replaced": {func(t *testing.T, l *localworkers.Launcher) { launch(t, l, newSpec(2)) }, 5 * time.Second},
 		"5 s when it is replaced while it is stopped": {func(t *testing.T, l *localworkers.Launcher) {

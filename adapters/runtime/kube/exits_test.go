@@ -10,6 +10,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/runtime/kube"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 func nextExit(t *testing.T, l *kube.Launcher) supervisor.Exit {
@@ -57,9 +58,7 @@ func expectNoExitFor(t *testing.T, l *kube.Launcher, d time.Duration) {
 func stop(t *testing.T, l *kube.Launcher) time.Duration {
 	t.Helper()
 	start := time.Now()
-	if err := l.Stop(t.Context(), workerSpec("").ID); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, l.Stop(t.Context(), workerSpec("").ID))
 	return time.Since(start)
 }
 

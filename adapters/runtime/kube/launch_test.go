@@ -38,9 +38,7 @@ func TestLaunch(t *testing.T) {
 		p := launch(t, cluster, l, spec)
 		go func() { _ = l.Stop(context.Background(), spec.ID) }()
 		synctest.Wait()
-		if err := l.Launch(t.Context(), spec); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, l.Launch(t.Context(), spec))
 		expectListed(t, l, 1)
 		nextExit(t, l)
 		time.Sleep(time.Second)
@@ -102,9 +100,7 @@ func TestLaunch(t *testing.T) {
 	scenario(t, "a running worker is adopted even if the quota is exhausted", func(t *testing.T) {
 		cluster, _, _ := startWorker(t, settings(), launchertest.StopsWhenAsked)
 		cluster.fail(apierrors.NewForbidden(podResource, podName, errors.New("exceeded quota")), "create")
-		if err := newLauncher(t, cluster, settings()).Launch(t.Context(), workerSpec(launchertest.StopsWhenAsked)); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, newLauncher(t, cluster, settings()).Launch(t.Context(), workerSpec(launchertest.StopsWhenAsked)))
 	})
 
 	scenario(t, "a temporary error is retried", func(t *testing.T) {

@@ -98,11 +98,7 @@ func expectContains(t *testing.T, text string, wanted ...string) {
 func newLauncher(t *testing.T, cluster *fakeCluster, cfg kube.Config) *kube.Launcher {
 	t.Helper()
 	l := must.Get(kube.New(kube.NewCluster(cluster.client, namespace), cfg))(t)
-	t.Cleanup(func() {
-		if err := l.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, l.Close(context.Background())) })
 	return l
 }
 

@@ -82,9 +82,7 @@ func newTestNamespace(t *testing.T) *testNamespace {
 		for _, p := range r.pods("") {
 			_ = client.CoreV1().Pods(ns.Name).Delete(ctx, p.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))})
 		}
-		if err := client.CoreV1().Namespaces().Delete(ctx, ns.Name, metav1.DeleteOptions{}); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, client.CoreV1().Namespaces().Delete(ctx, ns.Name, metav1.DeleteOptions{}))
 	})
 	waitFor(t, "the namespace's service account", func() bool {
 		_, err := client.CoreV1().ServiceAccounts(ns.Name).Get(ctx, "default", metav1.GetOptions{})

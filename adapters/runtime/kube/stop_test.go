@@ -97,9 +97,7 @@ func TestStop(t *testing.T) {
 		cancel()
 		_ = l.Stop(ctx, workerSpec("").ID)
 		time.AfterFunc(300*time.Millisecond, func() { cluster.fail(nil, "delete") })
-		if err := l.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, l.Close(t.Context()))
 		time.Sleep(5 * time.Second)
 		cluster.expectGone(p.Name)
 		if err := l.Stop(t.Context(), workerSpec("").ID); !errors.Is(err, kube.ErrClosed) {
@@ -163,9 +161,7 @@ func TestAPodWithFinalizersIsAnError(t *testing.T) {
 	scenario(t, "a stop succeeds when the finalizers are removed meanwhile", func(t *testing.T) {
 		cluster, _, stop := runningWithFinalizers(t)
 		time.AfterFunc(8*time.Second, func() { cluster.set(func(f *fakeCluster) { f.pods[podName].Finalizers = nil }) })
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, stop())
 		cluster.expectGone(podName)
 	})
 

@@ -217,9 +217,7 @@ func TestCheckNamesEveryMissingRight(t *testing.T) {
 		return true, r, nil
 	})
 	c := kube.NewCluster(cluster.client, namespace)
-	if err := c.Check(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, c.Check(t.Context()))
 	if want := []string{"create pods in streams", "delete pods in streams", "get pods in streams", "list pods in streams", "watch pods in streams"}; !slices.Equal(checked, want) {
 		t.Errorf("checked %v", checked)
 	}

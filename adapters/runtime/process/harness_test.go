@@ -95,9 +95,7 @@ func newSpec(b launchertest.Behaviour) supervisor.WorkerSpec {
 
 func (r *harness) launch(spec supervisor.WorkerSpec) {
 	r.t.Helper()
-	if err := r.launcher.Launch(r.t.Context(), spec); err != nil {
-		r.t.Fatalf("launch: %v", err)
-	}
+	must.Do(r.t, r.launcher.Launch(r.t.Context(), spec))
 }
 
 func (r *harness) exit() supervisor.Exit {

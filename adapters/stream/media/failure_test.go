@@ -18,6 +18,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/stream/media"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
@@ -82,10 +83,8 @@ func TestASlowServerWithinItsLimitsIsAccepted(t *testing.T) {
 	limits := func(c *media.Config) {
 		c.Header, c.Stall, c.MinRate, c.Total, c.Connect = long, 3*time.Second, 1, long, long // the rate is measured once
 	}
-	got, err := fetch(t, newClient(t, limits), watch.Segment{URI: serve(t, sendSlowly) + secret})
-	if err != nil || string(got) != strings.Repeat("x", 55) {
-		t.Errorf("got %q, %v", got, err)
-	}
+	got := must.Get(fetch(t, newClient(t, limits), watch.Segment{URI: serve(t, sendSlowly) + secret}))(t)
+	expect.Equal(t, "got", string(got), strings.Repeat("x", 55))
 }
 
 func TestAPauseOfTheReaderDoesNotCount(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/stream/media"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
@@ -84,10 +85,8 @@ func TestEncryptedSegmentsAreDecrypted(t *testing.T) {
 			v.requests = map[string]int{}
 			client := newClient(t, nil)
 			for times := 1; times <= 2; times++ {
-				got, err := fetch(t, client, c.segment)
-				if err != nil || string(got) != c.want {
-					t.Fatalf("got %d bytes, %v, want %d", len(got), err, len(c.want))
-				}
+				got := must.Get(fetch(t, client, c.segment))(t)
+				must.Equal(t, "got", string(got), c.want)
 				for path, once := range c.keys {
 					if v.requests[path] != times*once {
 						t.Errorf("%s was fetched %d times for %d segments", path, v.requests[path], times)
@@ -131,10 +130,8 @@ func TestEncryptedSegmentsHaveTheSameLimits(t *testing.T) {
 	base := serve(t, v.serve)
 	c := newClient(t, func(c *media.Config) { c.MaxSegment = limit })
 	key := &watch.Key{URI: base + "/key", IV: testIV}
-	got, err := fetch(t, c, watch.Segment{URI: base + "/at", Key: key, Init: &watch.Init{URI: base + "/at", Key: key}})
-	if err != nil || len(got) != 2*(limit-1) {
-		t.Errorf("at the limit: got %d bytes, %v", len(got), err)
-	}
+	got := must.Get(fetch(t, c, watch.Segment{URI: base + "/at", Key: key, Init: &watch.Init{URI: base + "/at", Key: key}}))(t)
+	expect.Equal(t, "number of got", len(got), 2*(limit-1))
 	wantFetchFailure(t, c, watch.Segment{URI: base + "/over", Key: key}, watch.FailureTooLarge, "")
 	wantFetchFailure(t, c, watch.Segment{URI: base + "/at", Key: key, Init: &watch.Init{URI: base + "/over", Key: key}}, watch.FailureTooLarge, "")
 }
@@ -214,9 +211,7 @@ func TestDecryptionIsAReader(t *testing.T) {
 	plain := make([]byte, 50_000)
 	_, _ = rand.NewChaCha8([32]byte{3}).Read(plain)
 	encrypted := encryptCBC(t, testKey, testIV, pad(plain))
-	if err := iotest.TestReader(media.Decrypted(bytes.NewReader(encrypted), newDecrypter(t, testKey, testIV)), plain); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, iotest.TestReader(media.Decrypted(bytes.NewReader(encrypted), newDecrypter(t, testKey, testIV)), plain))
 	broken := errors.New("the server went away")
 	got, err := io.ReadAll(media.Decrypted(io.MultiReader(bytes.NewReader(encrypted[:64]), iotest.ErrReader(broken)), newDecrypter(t, testKey, testIV)))
 	if !errors.Is(err, broken) || !bytes.HasPrefix(plain, got) || len(got) < 48 {

@@ -140,9 +140,7 @@ func TestTheResponseHeaderIsLimited(t *testing.T) {
 			}
 		})
 	}
-	if _, err := fetch(t, newClient(t, nil), watch.Segment{URI: answer(media.MaxHeader-1024) + secret}); err != nil {
-		t.Errorf("at the limit: %v", err)
-	}
+	must.Get(fetch(t, newClient(t, nil), watch.Segment{URI: answer(media.MaxHeader-1024) + secret}))(t)
 	wantFetchFailure(t, newClient(t, nil), watch.Segment{URI: answer(media.MaxHeader) + secret}, watch.FailureNetwork, "")
 }
 

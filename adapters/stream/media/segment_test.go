@@ -13,6 +13,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/stream/media"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
@@ -53,10 +54,8 @@ func TestASegmentFollowsItsInitSection(t *testing.T) {
 					s.Init = &watch.Init{URI: base + s.Init.URI, Range: s.Init.Range}
 				}
 				client := newClient(t, nil)
-				got, err := fetch(t, client, s)
-				if err != nil || string(got) != c.want {
-					t.Errorf("got %q, %v, want %q", got, err, c.want)
-				}
+				got := must.Get(fetch(t, client, s))(t)
+				expect.Equal(t, "got", string(got), c.want)
 				body := must.Get(client.FetchSegment(t.Context(), s))(t)
 				defer body.Close()
 				if sized, ok := body.(interface{ Size() int64 }); !ok || sized.Size() != int64(len(c.want)) {

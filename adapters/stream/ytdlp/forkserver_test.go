@@ -353,9 +353,7 @@ func TestWhatARunHasStartedEndsWithIt(t *testing.T) {
 			var asking sync.WaitGroup
 			asking.Go(func() { _, _ = f.Run(ctx, subprocess.Command{Path: "/bin/true", Args: []string{file}}) })
 			p := readProcesses(t, file)
-			if err := end(f, p, cancel); err != nil {
-				t.Error(err)
-			}
+			must.Do(t, end(f, p, cancel))
 			await.End(t, p.run)
 			await.End(t, p.child)
 			cancel()

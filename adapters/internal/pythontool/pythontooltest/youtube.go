@@ -16,11 +16,7 @@ import (
 func YouTube(t testing.TB) *youtube.Server {
 	t.Helper()
 	y := must.Get(youtube.Start(youtube.Config{}))(t)
-	t.Cleanup(func() {
-		if err := y.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, y.Close()) })
 	for _, line := range y.Env() {
 		name, value, _ := strings.Cut(line, "=")
 		t.Setenv(name, value)

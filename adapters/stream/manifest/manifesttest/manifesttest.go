@@ -17,6 +17,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/internal/reference"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/manifest"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // Secret is a part of the URLs of manifests that no failure may show.
@@ -126,9 +127,7 @@ func CheckPlaylist(t testing.TB, p watch.Playlist, l Limits) {
 	if len(p.Segments) > l.Segments || len(p.Renditions) > l.Renditions {
 		t.Errorf("%d segments, %d renditions: more than the limits", len(p.Segments), len(p.Renditions))
 	}
-	if _, err := json.Marshal(p); err != nil {
-		t.Error(err)
-	}
+	must.Get(json.Marshal(p))(t)
 	for _, r := range p.Renditions {
 		checkURL(t, r.URL, l)
 		if r.Height < 0 || r.Bandwidth < 0 || !r.HasVideo && !r.HasAudio || r.Alternate && !r.HasAudio {
