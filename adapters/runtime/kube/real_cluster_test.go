@@ -5,6 +5,7 @@ package kube_test
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -34,29 +35,9 @@ const (
 )
 
 // scriptedWorker is a pod template whose worker behaves as launchertest demands.
-const scriptedWorker = `
-spec:
-  containers:
-  - name: monitor
-    imagePullPolicy: IfNotPresent
-    command:
-    - sh
-    - -c
-    - |
-      case "$STREAM_URL" in
-      *obedient---) trap 'exit 0' TERM; touch /tmp/ready; while :; do sleep 1 & wait $!; done;;
-      *stubborn---) trap '' TERM; touch /tmp/ready; while :; do sleep 1; done;;
-      *crashing---) exit 7;;
-      *finishing--) exit 0;;
-      esac
-    livenessProbe: null
-    readinessProbe:
-      httpGet: null
-      exec: {command: [test, -f, /tmp/ready]}
-      periodSeconds: 1
-    resources:
-      requests: {cpu: 1m, memory: 4Mi}
-`
+//
+//go:embed testdata/scripted-worker.yaml
+var scriptedWorker string
 
 // testNamespace is a namespace of a real cluster. It is deleted with the test.
 type testNamespace struct {
