@@ -16,6 +16,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/detector/detectortest"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
@@ -157,16 +158,10 @@ func TestAThirdDetectorIsConfiguredReportedAndShown(t *testing.T) {
 		`"ja":{"title":"架空の映像",`, `"settings":{"imaginary_difference":"架空とみなす差","imaginary_threshold_sec":"架空の通知まで（秒）"}`,
 		`"criteria":[{"name":"luma_below_percent","value":10,"setting":null}`,
 	} {
-		if !strings.Contains(listed, want) {
-			t.Errorf("the detectors lack %s: %s", want, listed)
-		}
+		expect.Text(t, "the detectors", listed, want)
 	}
 	body := api.get("/api/v1/monitors/" + string(id)).hasStatus(http.StatusOK).body
-	for _, want := range []string{`"video":"imaginary"`, `"imaginary_events":2`} {
-		if !strings.Contains(string(body), want) {
-			t.Errorf("GET shows no %s: %s", want, body)
-		}
-	}
+	expect.Text(t, "the body", string(body), `"video":"imaginary"`, `"imaginary_events":2`)
 	if body := api.get("/api/v1/monitors/" + string(id) + "/events").hasStatus(http.StatusOK).body; !strings.Contains(string(body), "alert.imaginary") {
 		t.Errorf("the history is %s", body)
 	}

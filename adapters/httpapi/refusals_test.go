@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 )
 
 // refusal is a request that is refused with the status 400. Its message has each of the words once, so it names
@@ -310,9 +311,7 @@ func TestPagesOfAListBeginWhereTheRequestSays(t *testing.T) { // section 3.4
 		for _, page := range [][2]string{{"1", "0"}, {"200", "2147483647"}} {
 			query := url.Values{"limit": page[:1], "offset": page[1:]}.Encode()
 			shown := api.get(path + "?" + query).hasStatus(http.StatusOK).body
-			if !strings.Contains(string(shown), `"limit":`+page[0]+`,"offset":`+page[1]+`}`) {
-				t.Errorf("%s?%s answers %s", path, query, shown)
-			}
+			expect.Text(t, "the answer", string(shown), `"limit":`+page[0]+`,"offset":`+page[1]+`}`)
 		}
 	}
 	api.get("/api/v1/monitors?status=error&after=bTEuMg").hasStatus(http.StatusOK)

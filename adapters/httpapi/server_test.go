@@ -20,6 +20,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
 	"github.com/stream-monitor/stream-monitor/test/harness/certificate"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
@@ -98,9 +99,7 @@ func TestAServerWithoutACertificateLogsIt(t *testing.T) {
 	if err := s.Serve(); err != nil { // it ends at once
 		t.Fatal(err)
 	}
-	if !strings.Contains(log.String(), "without TLS") {
-		t.Errorf("the log is %s", log.String())
-	}
+	expect.Text(t, "the log", log.String(), "without TLS")
 	if _, err := net.Dial("tcp", s.Addr().String()); err == nil {
 		t.Error("the port is still open")
 	}

@@ -354,22 +354,14 @@ func (a response) hasError(status int, code monitor.Code, words ...string) respo
 		a.t.Errorf("code is %v, expected %s", envelope["code"], code)
 	}
 	message, _ := envelope["message"].(string)
-	for _, word := range words {
-		if !strings.Contains(message, word) {
-			a.t.Errorf("the message lacks %q: %s", word, message)
-		}
-	}
+	expect.Text(a.t, "the message", message, words...)
 	return a
 }
 
 // hasWords expects words in the body.
 func (a response) hasWords(words ...string) response {
 	a.t.Helper()
-	for _, word := range words {
-		if !strings.Contains(string(a.body), word) {
-			a.t.Errorf("%q is missing in %s", word, a.body)
-		}
-	}
+	expect.Text(a.t, "the body", string(a.body), words...)
 	return a
 }
 

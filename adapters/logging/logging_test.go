@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/logging"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
@@ -38,7 +39,7 @@ func write(t *testing.T, l *slog.Logger, level slog.Level, msg string, args ...a
 	must.Do(t, l.Handler().Handle(t.Context(), r))
 }
 
-func expect(t *testing.T, b *bytes.Buffer, want string) {
+func expectLine(t *testing.T, b *bytes.Buffer, want string) {
 	t.Helper()
 	if got := b.String(); got != want+"\n" {
 		t.Errorf("wrote\n  %swant\n  %s", got, want)
@@ -84,7 +85,7 @@ func TestALineHasTheSpecifiedFormat(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l, b := logger(t, "info")
 			write(t, c.with(l), c.level, c.message, c.args...)
-			expect(t, b, c.want)
+			expectLine(t, b, c.want)
 		})
 	}
 	t.Run("levels are upper case, those between take the lower", func(t *testing.T) {
@@ -94,9 +95,7 @@ func TestALineHasTheSpecifiedFormat(t *testing.T) {
 		} {
 			l, b := logger(t, "debug")
 			write(t, l, level, "m")
-			if !strings.Contains(b.String(), `"level":"`+want+`"`) {
-				t.Errorf("level %v wrote %s", level, b)
-			}
+			expect.Text(t, "the log", b.String(), `"level":"`+want+`"`)
 		}
 	})
 }
@@ -142,7 +141,7 @@ func TestEveryValueIsEncoded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l, b := logger(t, "info")
 			write(t, l, slog.LevelInfo, "m", "v", c.value)
-			expect(t, b, `{"timestamp":"2024-01-15T20:15:30.123+09:00","level":"INFO","component":"main","message":"m","data":{"v":`+c.want+`}}`)
+			expectLine(t, b, `{"timestamp":"2024-01-15T20:15:30.123+09:00","level":"INFO","component":"main","message":"m","data":{"v":`+c.want+`}}`)
 		})
 	}
 }
@@ -260,9 +259,7 @@ func TestSecretsInURLsAreRemoved(t *testing.T) {
 					msg = c.in
 				}
 				write(t, l, slog.LevelInfo, msg, args...)
-				if !strings.Contains(b.String(), strings.Trim(string(mustJSON(t, c.want)), `"`)) {
-					t.Errorf("%s: wrote %s want %s", place, b, c.want)
-				}
+				expect.Text(t, "the log", b.String(), strings.Trim(string(mustJSON(t, c.want)), `"`))
 				if strings.Contains(b.String(), "SEC") || strings.Contains(b.String(), "RET") {
 					t.Errorf("%s: gave it away: %s", place, b)
 				}

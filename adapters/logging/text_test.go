@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/stream-monitor/stream-monitor/adapters/logging"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
@@ -20,12 +21,10 @@ func TestALineForPeople(t *testing.T) {
 	t.Run("is one line for people, without colours in a file", func(t *testing.T) {
 		b.Reset()
 		write(t, l.With("component", "watch"), slog.LevelWarn, "still black", "for", "12 s", "n", 3, slog.Group("g", "k", "v"))
-		expect(t, &b, `20:15:30.123 WARN  still black  watch for="12 s" n=3 g.k=v`)
+		expectLine(t, &b, `20:15:30.123 WARN  still black  watch for="12 s" n=3 g.k=v`)
 	})
 	t.Run("refuses an unknown level", func(t *testing.T) {
-		if _, err := logging.NewText(&b, "loud", nil); err == nil || !strings.Contains(err.Error(), "LOG_LEVEL") {
-			t.Errorf("error is %v", err)
-		}
+		expect.Failed(logging.NewText(&b, "loud", nil))(t, "LOG_LEVEL")
 	})
 }
 

@@ -59,9 +59,7 @@ func TestARegistrationIsRefusedForAForbiddenAddress(t *testing.T) {
 			if !errors.As(err, &e) || e.Code != monitor.InvalidURL {
 				t.Fatalf("got %v, want INVALID_URL", err)
 			}
-			if !strings.Contains(e.Message, c.refusal) || !strings.Contains(e.Message, "accepted is an https URL") {
-				t.Errorf("message %q does not say %q and what is accepted", e.Message, c.refusal)
-			}
+			expect.Text(t, "the message", e.Message, c.refusal, "accepted is an https URL")
 		})
 	}
 
@@ -117,9 +115,7 @@ func TestParseNetworksAcceptsCIDRsAndAddresses(t *testing.T) {
 		"fd00::/8,::ffff:0:0/96": "write 0.0.0.0/0",
 		"::ffff:10.0.0.0/90":     "accepted are CIDRs",
 	} {
-		if _, err := webhook.ParseNetworks(text); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%.30s: got %v, want %q", text, err, says)
-		}
+		expect.Failed(webhook.ParseNetworks(text))(t, says)
 	}
 }
 

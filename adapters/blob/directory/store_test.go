@@ -10,6 +10,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/blob/blobtest"
 	"github.com/stream-monitor/stream-monitor/adapters/blob/directory"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
@@ -60,7 +61,5 @@ func TestFilesOfOthersAreNotListed(t *testing.T) {
 func TestADirectoryThatCannotBeWrittenIsRefused(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	must.Do(t, os.WriteFile(file, nil, 0o600))
-	if _, err := directory.New(file); err == nil || !strings.Contains(err.Error(), "EVIDENCE_STORE") {
-		t.Errorf("the error is %v", err)
-	}
+	expect.Failed(directory.New(file))(t, "EVIDENCE_STORE")
 }

@@ -149,9 +149,7 @@ func TestThePolicyRefusesWhatIsNotAFileOfTheDashboard(t *testing.T) {
 			"default-src 'none'", "script-src 'self';", "style-src 'self';", "connect-src 'self';", "base-uri 'none'", "frame-ancestors 'none'",
 			"require-trusted-types-for 'script'", "img-src 'self' https://media.example.com blob:;", "media-src 'self' https://media.example.com;",
 		} {
-			if !strings.Contains(policy, wanted) {
-				t.Errorf("%s: the policy lacks %q: %s", path, wanted, policy)
-			}
+			expect.Text(t, "the policy", policy, wanted)
 		}
 		for name, want := range map[string]string{
 			"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",

@@ -53,12 +53,8 @@ func TestAHostIsParsedBeforeItIsLookedUp(t *testing.T) {
 		}
 	})
 	t.Run("the error distinguishes a number from a malformed name", func(t *testing.T) {
-		if _, err := outbound.ParseHost("127.1"); err == nil || !strings.Contains(err.Error(), "four decimal numbers") {
-			t.Errorf("127.1: %v", err)
-		}
-		if _, err := outbound.ParseHost("a,b"); err == nil || !strings.Contains(err.Error(), "neither an address nor a name") {
-			t.Errorf("a,b: %v", err)
-		}
+		expect.Failed(outbound.ParseHost("127.1"))(t, "four decimal numbers")
+		expect.Failed(outbound.ParseHost("a,b"))(t, "neither an address nor a name")
 	})
 }
 

@@ -342,9 +342,7 @@ func oversized(t *testing.T, f *fixture) {
 			if n := utf8.RuneCountInString(seen.Text); n < f.Reads {
 				t.Errorf("people see %d characters, want %d at least", n, f.Reads)
 			}
-			if !strings.Contains(seen.Text, "…") {
-				t.Error("nothing shows that it was cut")
-			}
+			expect.Text(t, "the text", seen.Text, "…")
 			requireLinks(t, seen, m.Link, m.Actions[0])
 			if f.Picture != NoPicture && seen.Picture == "" {
 				t.Error("the picture is lost")
@@ -373,11 +371,7 @@ func bare(t *testing.T, f *fixture) {
 
 func requireText(t *testing.T, seen channel.Message, wanted ...string) {
 	t.Helper()
-	for _, want := range wanted {
-		if !strings.Contains(seen.Text, want) {
-			t.Errorf("people do not see\n%s\nin\n%s", want, seen)
-		}
-	}
+	expect.Text(t, "the text", seen.Text, wanted...)
 }
 
 func requireLinks(t *testing.T, seen channel.Message, wanted ...message.Link) {

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 	"github.com/stream-monitor/stream-monitor/test/harness/logbuffer"
 	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
@@ -113,11 +114,7 @@ func expectRefusal(ctx context.Context, t *testing.T, dir string, words ...strin
 	if err == nil {
 		t.Fatal("it started", s.Stop(context.Background()))
 	}
-	for _, word := range words {
-		if !strings.Contains(err.Error(), word) {
-			t.Errorf("the error does not say %q: %v", word, err)
-		}
-	}
+	expect.Failure(t, err, words...)
 	return err
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
@@ -174,7 +175,7 @@ func TestTheFourthCrashIsAnExit(t *testing.T) {
 		if log.Count("restarted in its pod") != 3 || log.Count("cannot start") > 0 {
 			t.Errorf("want three restarts and nothing else; the log is\n%s", log)
 		}
-		expectContains(t, log.String(), `"restarts":3`, `"detail":"exit code 7"`)
+		expect.Text(t, "the log", log.String(), `"restarts":3`, `"detail":"exit code 7"`)
 	})
 }
 

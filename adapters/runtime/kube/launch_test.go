@@ -65,10 +65,7 @@ func TestLaunch(t *testing.T) {
 		otherLauncher := newLauncher(t, cluster, other)
 		p := launch(t, cluster, otherLauncher, workerSpec(launchertest.StopsWhenAsked))
 		l := newLauncher(t, cluster, settings())
-		err := l.Launch(t.Context(), workerSpec(launchertest.StopsWhenAsked))
-		if err == nil || !strings.Contains(err.Error(), podName+" in namespace streams is not a worker of this installation") {
-			t.Errorf("got %v", err)
-		}
+		expect.Failure(t, l.Launch(t.Context(), workerSpec(launchertest.StopsWhenAsked)), podName+" in namespace streams is not a worker of this installation")
 		stop(t, l)
 		expectListed(t, l, 0)
 		cluster.updatePod(p, failed("Evicted", ""))
@@ -141,7 +138,7 @@ func TestAnInvalidConfigIsRefused(t *testing.T) {
 	if err == nil {
 		t.Fatal("the config was accepted")
 	}
-	expectContains(t, err.Error(), "Image", "GatewayURL", "Tokens", "HTTPS_PROXY", "WORKER_SECRET", "Grace")
+	expect.Failure(t, err, "Image", "GatewayURL", "Tokens", "HTTPS_PROXY", "WORKER_SECRET", "Grace")
 	if strings.Contains(err.Error(), "geheim") {
 		t.Errorf("%v reveals a secret", err)
 	}
@@ -259,7 +256,7 @@ func TestAnInvalidPodTemplateIsRefused(t *testing.T) {
 			case c.want == nil:
 				t.Error(err)
 			default:
-				expectContains(t, err.Error(), append(c.want, cfg.PodTemplateFile)...)
+				expect.Failure(t, err, append(c.want, cfg.PodTemplateFile)...)
 			}
 			if l != nil {
 				_ = l.Close(t.Context())
@@ -269,8 +266,6 @@ func TestAnInvalidPodTemplateIsRefused(t *testing.T) {
 	t.Run("a file that does not exist", func(t *testing.T) {
 		cfg := settings()
 		cfg.PodTemplateFile = "/missing/pod.yaml"
-		if _, err := kube.New(kube.NewCluster(newFakeCluster(t).client, namespace), cfg); err == nil || !strings.Contains(err.Error(), "/missing/pod.yaml") {
-			t.Errorf("got %v", err)
-		}
+		expect.Failed(kube.New(kube.NewCluster(newFakeCluster(t).client, namespace), cfg))(t, "/missing/pod.yaml")
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
-	"strings"
 	"testing"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 	"github.com/stream-monitor/stream-monitor/test/harness/logbuffer"
 	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
@@ -85,15 +85,6 @@ func workerSpec(b launchertest.Behaviour) supervisor.WorkerSpec {
 	}
 }
 
-func expectContains(t *testing.T, text string, wanted ...string) {
-	t.Helper()
-	for _, w := range wanted {
-		if !strings.Contains(text, w) {
-			t.Errorf("%q does not contain %q", text, w)
-		}
-	}
-}
-
 // newLauncher returns a launcher that is closed with the test.
 func newLauncher(t *testing.T, cluster *fakeCluster, cfg kube.Config) *kube.Launcher {
 	t.Helper()
@@ -135,7 +126,7 @@ func TestTheClientLibraryLogsToTheGivenLog(t *testing.T) {
 	if err := process.Run(); err != nil {
 		t.Fatalf("%v\n%s%s", err, &stdout, &stderr)
 	}
-	expectContains(t, stdout.String(), `"level":"INFO","msg":"a warning of klog","component":"kube"`, // slog gets klog's warnings as INFO
+	expect.Text(t, "the output", stdout.String(), `"level":"INFO","msg":"a warning of klog","component":"kube"`, // slog gets klog's warnings as INFO
 		`"level":"ERROR","msg":"an error of klog","component":"kube","err":"away"`)
 	if stderr.Len() > 0 {
 		t.Errorf("standard error has %q", &stderr)

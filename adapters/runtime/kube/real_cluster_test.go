@@ -23,6 +23,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
@@ -156,7 +157,7 @@ func TestAnExitDescribesTheEndInARealCluster(t *testing.T) {
 			spec.CallbackURL = "https://receiver.example/$(INTERNAL_API_KEY)?$$x"
 			must.Do(t, l.Launch(t.Context(), spec))
 			e := nextExit(t, l)
-			expectContains(t, e.Detail, c.detail)
+			expect.Text(t, "the exit", e.Detail, c.detail)
 			t.Log(e.Detail)
 			waitFor(t, "the pod to be deleted", func() bool { return len(r.pods("")) == 0 })
 		})
@@ -173,5 +174,5 @@ func TestAnEvictionIsDescribedInARealCluster(t *testing.T) {
 	waitFor(t, "the worker", func() bool { return len(r.readyGenerations(spec.ID)) == 1 })
 	must.Do(t, r.client.PolicyV1().Evictions(r.Namespace()).Evict(t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{
 		Name: spec.ID.WorkerName(), Namespace: r.Namespace()}}))
-	expectContains(t, nextExit(t, l).Detail, "exit code 0", "its pod was disrupted (EvictionByEvictionAPI)")
+	expect.Text(t, "the exit", nextExit(t, l).Detail, "exit code 0", "its pod was disrupted (EvictionByEvictionAPI)")
 }

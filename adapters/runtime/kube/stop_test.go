@@ -11,6 +11,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/runtime/kube"
 	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 	"github.com/stream-monitor/stream-monitor/test/harness/logbuffer"
 	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
@@ -150,7 +151,7 @@ func TestAPodWithFinalizersIsAnError(t *testing.T) {
 		if took := time.Since(start); err == nil || took != 21*time.Second {
 			t.Fatalf("got %v after %v", err, took)
 		}
-		expectContains(t, err.Error(), "pod "+podName+" in namespace streams still exists after 3 forced deletions",
+		expect.Failure(t, err, "pod "+podName+" in namespace streams still exists after 3 forced deletions",
 			"finalizers", "backup.example/keep, audit.example/log")
 		cluster.expectGraces(1, 0, 0, 0)
 		if n := log.Count("deleting it by force"); n != 1 {
@@ -173,6 +174,6 @@ func TestAPodWithFinalizersIsAnError(t *testing.T) {
 		if err == nil {
 			t.Fatal("the stop succeeded")
 		}
-		expectContains(t, err.Error(), "backup.example/keep", "connection refused")
+		expect.Failure(t, err, "backup.example/keep", "connection refused")
 	})
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/runtime/kube"
 	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 	"github.com/stream-monitor/stream-monitor/test/harness/logbuffer"
 	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
@@ -108,7 +109,7 @@ func TestUninstallStopsTheGatewaysAndThenTheWorkers(t *testing.T) {
 		if cluster.exists(podName) || cluster.exists(b.ID.WorkerName()) || !cluster.exists(c.ID.WorkerName()) {
 			t.Error("the wrong pods are gone or left")
 		}
-		expectContains(t, log.String(), `"msg":"waiting until the pods of the gateways are gone","component":"kube","left":1`,
+		expect.Text(t, "the log", log.String(), `"msg":"waiting until the pods of the gateways are gone","component":"kube","left":1`,
 			`"msg":"waiting until the pods of the workers are gone","component":"kube","left":2`)
 	})
 
@@ -156,7 +157,7 @@ func TestUninstallStopsTheGatewaysAndThenTheWorkers(t *testing.T) {
 		log := mustUninstall(t, cluster, kube.Installation{Deployment: "gateways"})
 		expectTook(t, time.Since(start), 15*time.Second, 18*time.Second)
 		cluster.expectGraces(0)
-		expectContains(t, log.String(), `"msg":"a pod was not gone after its grace period, deleting it by force","component":"kube","pod":"gateway-1","grace_sec":10`)
+		expect.Text(t, "the log", log.String(), `"msg":"a pod was not gone after its grace period, deleting it by force","component":"kube","pod":"gateway-1","grace_sec":10`)
 	})
 
 	scenario(t, "an API server that is away is waited for, and the grace period counts from the deletion", func(t *testing.T) {
@@ -168,7 +169,7 @@ func TestUninstallStopsTheGatewaysAndThenTheWorkers(t *testing.T) {
 		if n := log.Count(`"level":"WARN","msg":"cannot delete all pods of this installation, will try again","component":"kube","role":"workers"`); n < 20 || n > 40 {
 			t.Errorf("it was logged %d times", n)
 		}
-		expectContains(t, log.String(), `"pause_sec":1}`, `"pause_sec":5}`)
+		expect.Text(t, "the log", log.String(), `"pause_sec":1}`, `"pause_sec":5}`)
 	})
 
 	scenario(t, "the error of an API server that stays away is returned", func(t *testing.T) {
@@ -180,7 +181,7 @@ func TestUninstallStopsTheGatewaysAndThenTheWorkers(t *testing.T) {
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
 		}
-		expectContains(t, err.Error(), "an unknown number of pods of the workers", "connection refused")
+		expect.Failure(t, err, "an unknown number of pods of the workers", "connection refused")
 	})
 
 	scenario(t, "a pod that stays is deleted by force once, and the error tells how many pods are left", func(t *testing.T) {
@@ -225,12 +226,10 @@ func TestCheckNamesEveryMissingRight(t *testing.T) {
 	if err := c.Check(t.Context()); err == nil || strings.Contains(err.Error(), "not get") {
 		t.Errorf("got %v", err)
 	} else {
-		expectContains(t, err.Error(), "may not create pods in namespace streams", "may not watch pods", "no rule", "Helm")
+		expect.Failure(t, err, "may not create pods in namespace streams", "may not watch pods", "no rule", "Helm")
 	}
 	failing = true
-	if err := c.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "the token has expired") {
-		t.Errorf("got %v", err)
-	}
+	expect.Failure(t, c.Check(t.Context()), "the token has expired")
 }
 
 func TestOpenFindsTheCluster(t *testing.T) {
@@ -252,12 +251,8 @@ current-context: x
 	if c, err := kube.Open(""); err != nil || c.Namespace() != "streams" {
 		t.Errorf("of the file that KUBECONFIG names: %v, %v", c, err)
 	}
-	if _, err := kube.Open("/missing/config"); err == nil || !strings.Contains(err.Error(), "/missing/config") {
-		t.Errorf("of a file that does not exist: %v", err)
-	}
+	expect.Failed(kube.Open("/missing/config"))(t, "/missing/config")
 	t.Setenv("KUBECONFIG", "")
 	t.Setenv("HOME", t.TempDir())
-	if c, err := kube.Open(""); err == nil || !strings.Contains(err.Error(), "KUBECONFIG") {
-		t.Errorf("without a file: %v, %v", c, err)
-	}
+	expect.Failed(kube.Open(""))(t, "KUBECONFIG")
 }

@@ -79,10 +79,7 @@ func TestAWorkerEndsWithItsGateway(t *testing.T) {
 
 func TestAMissingProgramIsReported(t *testing.T) {
 	r := newHarness(t, func(c *process.Config) { c.Path = "/nowhere/stream-monitor" })
-	err := r.launcher.Launch(t.Context(), newSpec(launchertest.StopsWhenAsked))
-	if err == nil || !strings.Contains(err.Error(), "/nowhere/stream-monitor") {
-		t.Errorf("got %v", err)
-	}
+	expect.Failure(t, r.launcher.Launch(t.Context(), newSpec(launchertest.StopsWhenAsked)), "/nowhere/stream-monitor")
 }
 
 // Section 8.1.
@@ -188,9 +185,7 @@ func TestAWorkersOutputIsInTheGatewaysLog(t *testing.T) {
 func TestAnInvalidConfigIsRefused(t *testing.T) {
 	_, err := process.New(process.Config{GracePeriod: time.Second})
 	for _, name := range []string{"GatewayURL", "Tokens", "Output"} {
-		if err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%v does not name %s", err, name)
-		}
+		expect.Failure(t, err, name)
 	}
 }
 

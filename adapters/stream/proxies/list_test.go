@@ -145,9 +145,7 @@ func TestABudgetIsLogged(t *testing.T) {
 			c.Record(stream, c.Choose(stream, ""), watch.UrgencyStart, watch.Upcoming)
 		}
 		expect.Equal(t, "a poll is held back for", c.Delay(stream, ""), 72*time.Second)
-		if !strings.Contains(log.String(), "level=WARN msg=\"The budget of questions") || !strings.Contains(log.String(), "interval_sec=72") {
-			t.Errorf("the log is %s", &log)
-		}
+		expect.Text(t, "the log", log.String(), "level=WARN msg=\"The budget of questions", "interval_sec=72")
 		time.Sleep(2 * time.Hour)
 		if delay := c.Delay(stream, ""); delay != 0 || !strings.Contains(log.String(), "is enough again") {
 			t.Errorf("a poll is held back for %v; the log is %s", delay, &log)

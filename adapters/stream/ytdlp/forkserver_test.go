@@ -18,6 +18,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ytdlp"
 	"github.com/stream-monitor/stream-monitor/test/harness/await"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 	"github.com/stream-monitor/stream-monitor/test/harness/logbuffer"
 	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
@@ -310,9 +311,7 @@ func TestWithoutAProcessTheCommandIsRun(t *testing.T) {
 			if f.log.Count("\n") != 1 || !f.log.Contains("level=INFO") || !f.log.Contains(c.log) {
 				t.Errorf("the log is %s", f.log)
 			}
-			if err := f.Check(t.Context()); err == nil || !strings.Contains(err.Error(), c.log) {
-				t.Errorf("Check: %v", err)
-			}
+			expect.Failure(t, f.Check(t.Context()), c.log)
 		})
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 )
 
 // Control is the type of net.Dialer.Control.
@@ -66,9 +68,7 @@ func Run(t *testing.T, c Client) {
 				return
 			}
 			loopback.requireAllowed(t, err)
-			if err == nil || !strings.Contains(err.Error(), c.Refusal) {
-				t.Errorf("the error is %v, want a refusal", err)
-			}
+			expect.Failure(t, err, c.Refusal)
 		})
 	}
 }
