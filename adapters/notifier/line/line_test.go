@@ -5,16 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/stream-monitor/stream-monitor/adapters/notifier/line"
 	"github.com/stream-monitor/stream-monitor/adapters/notifier/notifiertest"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 	fake "github.com/stream-monitor/stream-monitor/test/fake/channel/line"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestConformance(t *testing.T) {
 	notifiertest.Run(t, func(*testing.T) notifiertest.Harness {

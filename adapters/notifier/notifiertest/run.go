@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/stream-monitor/stream-monitor/adapters/notifier"
 	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
@@ -62,9 +64,10 @@ const (
 	shortTimeout         = 300 * time.Millisecond
 )
 
-// Run tests a sender. open makes a Harness for one test.
+// Run tests a sender. open makes a Harness for one test. No goroutine may be left.
 func Run(t *testing.T, open func(t *testing.T) Harness) {
 	t.Helper()
+	t.Cleanup(func() { goleak.VerifyNone(t) })
 	channel := open(t)
 	channel.Server.Close()
 	for _, test := range []struct {
@@ -124,9 +127,10 @@ func New[S message.Sender](create func(*notifier.Client) S) func(*notifier.Clien
 	return func(c *notifier.Client) message.Sender { return create(c) }
 }
 
-// Start returns a fake that runs until the test ends, and a sender that may connect to it.
+// Start returns a fake that runs until the test ends, and a sender that may connect to it. No goroutine may be left.
 func Start[F Server, S message.Sender](t *testing.T, server F, create func(*notifier.Client) S) (F, message.Sender) {
 	t.Helper()
+	t.Cleanup(func() { goleak.VerifyNone(t) })
 	t.Cleanup(server.Close)
 	return server, NewSenderWithRoots(t, create, nil)
 }

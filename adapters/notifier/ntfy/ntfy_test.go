@@ -4,16 +4,12 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/stream-monitor/stream-monitor/adapters/notifier/notifiertest"
 	"github.com/stream-monitor/stream-monitor/adapters/notifier/ntfy"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 	fake "github.com/stream-monitor/stream-monitor/test/fake/channel/ntfy"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestConformance(t *testing.T) {
 	notifiertest.Run(t, func(*testing.T) notifiertest.Harness {

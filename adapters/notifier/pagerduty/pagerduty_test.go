@@ -3,16 +3,12 @@ package pagerduty_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/stream-monitor/stream-monitor/adapters/notifier/notifiertest"
 	"github.com/stream-monitor/stream-monitor/adapters/notifier/pagerduty"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 	fake "github.com/stream-monitor/stream-monitor/test/fake/channel/pagerduty"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestConformance(t *testing.T) {
 	notifiertest.Run(t, func(*testing.T) notifiertest.Harness {

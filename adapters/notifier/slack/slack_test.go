@@ -3,16 +3,12 @@ package slack_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/stream-monitor/stream-monitor/adapters/notifier/notifiertest"
 	"github.com/stream-monitor/stream-monitor/adapters/notifier/slack"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 	fake "github.com/stream-monitor/stream-monitor/test/fake/channel/slack"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestConformanceAsABot(t *testing.T) {
 	notifiertest.Run(t, func(*testing.T) notifiertest.Harness {
