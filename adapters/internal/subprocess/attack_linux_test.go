@@ -241,39 +241,3 @@ func TestAToolRunsWithoutWhatASandboxRefuses(t *testing.T) {
 		})
 	}
 }
-
-// BenchmarkLaunch measures the CPU time of a launch: that of this process and of the children. Each launch
-// follows one of the same program by os/exec, so that other load changes both.
-func BenchmarkLaunch(b *testing.B) {
-	for name, c := range map[string]subprocess.Command{
-		"plain":           {Path: "/bin/true"},
-		"without network": {Path: "/bin/true", Confinement: &subprocess.Confinement{}},
-		"with network":    {Path: "/bin/true", Confinement: &subprocess.Confinement{Network: true}},
-	} {
-		b.Run(name, func(b *testing.B) {
-			var launches, executions time.Duration
-			for b.Loop() {
-				executions += cpuTimeOf(b, func() error { return exec.CommandContext(b.Context(), c.Path).Run() })
-				launches += cpuTimeOf(b, func() error { _, err := subprocess.Run(b.Context(), c); return err })
-			}
-			b.ReportMetric(launches.Seconds()*1000/float64(b.N), "ms-CPU/launch")
-			b.ReportMetric(executions.Seconds()*1000/float64(b.N), "ms-CPU/exec")
-		})
-	}
-}
-
-// cpuTimeOf returns the CPU time that this process and its children use to do something.
-func cpuTimeOf(b *testing.B, do func() error) (used time.Duration) {
-	b.Helper()
-	sum := func() (all time.Duration) {
-		for _, who := range []int{unix.RUSAGE_SELF, unix.RUSAGE_CHILDREN} {
-			var usage unix.Rusage
-			must.Do(b, unix.Getrusage(who, &usage))
-			all += time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
-		}
-		return all
-	}
-	before := sum()
-	must.Do(b, do())
-	return sum() - before
-}
