@@ -1,6 +1,7 @@
 package hls_test
 
 import (
+	_ "embed"
 	"fmt"
 	"reflect"
 	"strings"
@@ -178,18 +179,9 @@ func TestSkippedSegmentsCountAsSequenceNumbers(t *testing.T) {
 }
 
 // live is an ordinary live playlist.
-const live = `#EXTM3U
-#EXT-X-VERSION:3
-#EXT-X-TARGETDURATION:5
-#EXT-X-MEDIA-SEQUENCE:7
-#EXT-X-PROGRAM-DATE-TIME:2026-11-21T12:00:00.000+00:00
-#EXTINF:5.0,
-a.ts
-#EXTINF:4.5,a title, with commas
-/b.ts
-#EXTINF:5
-https://other.example.com/c.ts#fragment
-`
+//
+//go:embed testdata/live.m3u8
+var live string
 
 // mediaPlaylist returns a media playlist of these lines. Its target duration is 10 s.
 func mediaPlaylist(lines ...string) string {

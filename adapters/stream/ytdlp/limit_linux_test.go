@@ -1,6 +1,7 @@
 package ytdlp_test
 
 import (
+	_ "embed"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -112,25 +113,13 @@ func TestARepeatedReplyEndsTheProcess(t *testing.T) {
 	}
 }
 
+// signals says which processes it can signal: its own, and those of another run that it meets in a folder.
+//
+//go:embed testdata/signals.py
+var signals string
+
 // A question that a stream has taken over reaches neither the process that stays up nor other questions.
 func TestARunSignalsOnlyWhatItHasStarted(t *testing.T) {
-	const signals = `
-import subprocess
-own = subprocess.Popen(["sleep", "60"])
-folder = os.environ.get("TMPDIR", "/tmp") + "/" + args[0]
-def meet(name, count):
-    os.makedirs(folder, exist_ok=True)
-    open("%s/%s" % (folder, name), "w").close()
-    while len(os.listdir(folder)) < count: time.sleep(0.01)
-meet("%d-%d" % (os.getpid(), own.pid), 2)
-other = [n for n in os.listdir(folder) if "-" in n and not n.startswith("%d-" % os.getpid())][0]
-run, program = map(int, other.split("-"))
-for name, pid in ("its own", own.pid), ("the process that stays up", os.getppid()), ("another run", run), ("what that has started", program):
-    try: os.kill(pid, 0)
-    except PermissionError: continue
-    sys.stderr.write(name + "\n")
-meet(str(os.getpid()), 4)
-`
 	f := startConfinedForks(t, signals)
 	folder := "meeting-" + strconv.FormatInt(time.Now().UnixNano(), 36)
 	var asking sync.WaitGroup
