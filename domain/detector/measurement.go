@@ -2,11 +2,11 @@ package detector
 
 import "time"
 
-// Measurement names what the analyser can measure of a segment. A set of them is their sum. Only what
+// Measurement names what can be measured of a segment. A set of them is their sum. Only what
 // the detectors of a monitor need is measured.
 type Measurement uint32
 
-// The measurements. Each has its field in Measured.
+// The measurements. Each has its field in Measured, but for Renditions.
 const (
 	Pictures Measurement = 1 << iota // of each key frame: the means of its cells, bars
 	Movement                         // of each frame, if every frame is decoded: how it differs from the key frame before
@@ -14,6 +14,8 @@ const (
 	Tone                             // share of a tone of 1 kHz
 	Captions                         // in the packets of the picture
 	Damage                           // packets and frames that the decoder calls damaged, gaps between frames
+
+	Renditions // of the other renditions of the stream, at which the watch looks beside its checks: Sample.Renditions
 )
 
 // Measured has the measurements of one segment. Times count from its first timestamp.

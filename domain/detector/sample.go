@@ -18,6 +18,8 @@ type Sample struct {
 	// when it was last judged.
 	OtherSound bool
 
+	Renditions []Rendition // of the stream, but for the watched one; the largest first
+
 	Intervals map[Name][]Interval
 	Measured
 }

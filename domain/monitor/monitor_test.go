@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -229,6 +230,18 @@ func TestStatesOfDetectorsThatCannotBeShownAreLeftOut(t *testing.T) { // section
 	strange := changed(func(s *monitor.DetectorState) { s.Values = map[string]float64{"\x00": 1} })
 	if got := monitor.KnownStates([]monitor.DetectorState{strange}); len(got) != 1 || got[0].Values != nil {
 		t.Errorf("a strange name of a value: %v", got)
+	}
+}
+
+func TestStatesOfRenditionsThatThisReleaseCannotShowAreLeftOut(t *testing.T) { // section 3.3
+	good := monitor.RenditionState{Height: 720, Bandwidth: 2_800_000, State: detector.RenditionGone, LookedAt: time.Date(2026, 1, 15, 20, 0, 0, 0, time.UTC)}
+	all := []monitor.RenditionState{good, {Height: 720, State: "paused"}, {Height: -1, State: detector.RenditionOK}, {Bandwidth: -1, State: detector.RenditionOK},
+		{State: detector.RenditionOK, LookedAt: good.LookedAt.AddDate(9000, 0, 0)}}
+	if got := monitor.KnownRenditions(all); !slices.Equal(got, []monitor.RenditionState{good}) {
+		t.Errorf("shown are %+v", got)
+	}
+	if got := monitor.KnownRenditions(slices.Repeat(all, 1000)); len(got) != 32 {
+		t.Errorf("%d are shown", len(got))
 	}
 }
 

@@ -102,7 +102,32 @@ type Health struct {
 	Audio       TrackHealth     `json:"audio,omitempty"`
 	LastCheckAt time.Time       `json:"last_check_at,omitzero"` // zero: nothing analysed yet
 	Conditions  []DetectorState `json:"conditions,omitempty"`   // in the order of the table; none unless an optional detector runs
+
+	Renditions []RenditionState `json:"renditions,omitempty"` // of the stream beside the watched one; none unless a detector judges them
 }
+
+// RenditionState says what the newest look at a rendition has found that is not the watched one.
+type RenditionState struct {
+	Height    int                     `json:"height"`    // lines of the picture; 0: unknown
+	Bandwidth int                     `json:"bandwidth"` // bits per second; 0: unknown
+	State     detector.RenditionState `json:"state"`
+	LookedAt  time.Time               `json:"looked_at,omitzero"` // zero: not yet
+}
+
+// KnownRenditions returns the states that this release can show, at most maxRenditions. A worker of another
+// release may know others; its report is accepted without them.
+func KnownRenditions(all []RenditionState) (known []RenditionState) {
+	for _, r := range all {
+		if len(known) < maxRenditions && r.Height >= 0 && r.Bandwidth >= 0 && slices.Contains(detector.RenditionStates(), r.State) &&
+			(r.LookedAt.IsZero() || ValidTime("looked_at", r.LookedAt) == nil) {
+			known = append(known, r)
+		}
+	}
+	return known
+}
+
+// maxRenditions limits the renditions of one stream.
+const maxRenditions = 32
 
 // DetectorState says what one detector makes of the newest analysed media. Of the detectors that
 // always run, Health has those whose condition lasts.
@@ -146,10 +171,13 @@ const maxValues = 16
 func (h Health) Reported() bool { return h.Video != "" || h.Audio != "" }
 
 // Same reports whether two states differ at most in the measured values, which differ from segment to
-// segment.
+// segment, and in when renditions were looked at.
 func (h Health) Same(o Health) bool {
 	return h.Video == o.Video && h.Audio == o.Audio && h.LastCheckAt.Equal(o.LastCheckAt) &&
 		slices.EqualFunc(h.Conditions, o.Conditions, func(a, b DetectorState) bool {
 			return a.Detector == b.Detector && a.State == b.State && a.Since.Equal(b.Since) && a.Alerted == b.Alerted
+		}) &&
+		slices.EqualFunc(h.Renditions, o.Renditions, func(a, b RenditionState) bool {
+			return a.Height == b.Height && a.Bandwidth == b.Bandwidth && a.State == b.State
 		})
 }

@@ -74,8 +74,10 @@ func (a analyses) soundGoesOn() bool {
 // apply applies the samples of a feed to its conditions, and emits the
 // alerts and recoveries.
 func (a analyses) apply(f *mediaFeed) {
+	renditions := otherRenditionLooks(a).judge(f)
 	for _, s := range f.bisection.samples {
 		s.OtherSound = !f.Tracks.Audio && a.soundGoesOn()
+		s.Renditions, s.Taken = renditions, s.Taken|detector.Renditions
 		for _, d := range a.rules.running(f.Tracks) {
 			c := a.state.Conditions.of(d)
 			for range c.advance(d, a.rules.threshold(d), s, c.judge(d, s, a.rules), &a.emitter) {

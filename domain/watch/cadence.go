@@ -81,6 +81,9 @@ func (p planner) nextCheckAt(f *mediaFeed) time.Time {
 		return at // no condition can be judged
 	}
 	for _, d := range p.rules.running(f.Tracks) {
+		if d.JudgesRenditions() {
+			continue
+		}
 		c, threshold := p.state.Conditions.of(d), p.rules.threshold(d)
 		if c.looksForRecovery(threshold) {
 			at = instant.Earliest(at, f.nextSegmentAt())

@@ -82,6 +82,10 @@ func (s *state) shiftClock(d time.Duration) {
 	r := &s.Resolve
 	shift(&r.LastBegan, &r.QuotaWholeAt, &r.OEmbedAt, &r.Claim.At, &s.Manifest.AdoptedAt)
 	shift(&s.Blind.Since, &s.Blind.ObservedAt, &s.Blind.UnansweredAt, &s.Blind.ResumedAt)
+	shift(&s.Others.ReadAt, &s.Others.TurnAt)
+	for _, r := range s.Others.All {
+		shift(&r.LookedAt, &r.Since, &r.MovedAt, &r.foundAt)
+	}
 	for _, f := range s.Feeds {
 		shift(&f.Newest.SeenAt, &f.Newest.Since, &f.Outage.Since, &f.Outage.FailedAt, &f.Outage.RenewAt, &f.Outage.LookAt)
 		if !f.Clock.ByFetch {

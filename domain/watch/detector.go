@@ -17,12 +17,12 @@ func (r Rules) running(t trackSet) (list []detector.Detector) {
 	return list
 }
 
-// measurements returns what the detectors of these tracks judge.
+// measurements returns what the analyser measures for the detectors of these tracks.
 func (r Rules) measurements(t trackSet) (all detector.Measurement) {
 	for _, d := range r.running(t) {
 		all |= d.Needs
 	}
-	return all
+	return all &^ detector.Renditions
 }
 
 // health returns the health of picture, sound and stream (decision S14).
@@ -34,7 +34,7 @@ func (w *Watcher) health(now time.Time) HealthChanged {
 	}
 	if s.Blind.unseen(now, w.unseenLimit()) {
 		h.Stream = monitor.StreamUnknown
-		h.Health.Conditions = w.detectorStates(trackSet{})
+		h.Health.Conditions, h.Health.Renditions = w.detectorStates(trackSet{}), s.Others.states(false)
 		return h
 	}
 	judged := trackSet{
@@ -47,7 +47,7 @@ func (w *Watcher) health(now time.Time) HealthChanged {
 	if judged.Audio {
 		h.Health.Audio = w.trackHealth(detector.Audio)
 	}
-	h.Health.Conditions = w.detectorStates(judged)
+	h.Health.Conditions, h.Health.Renditions = w.detectorStates(judged), s.Others.states(judged.Video)
 	return h
 }
 

@@ -12,6 +12,15 @@ import (
 type Look struct {
 	Video, Audio time.Duration
 	Measure      detector.Measurement
+
+	// KeyFrames says that key frames of the picture are enough, whatever they show, and that no sound has to
+	// be decoded.
+	KeyFrames bool
+}
+
+// LookAtRendition is how closely to look at a segment of a rendition that is not watched.
+func LookAtRendition(s Segment) Look {
+	return Look{Video: s.Duration, Audio: s.Duration, KeyFrames: true}
 }
 
 // look returns how closely to look at a segment of a feed. It is every frame of a track while a

@@ -38,6 +38,7 @@ type manifests struct{ *stream }
 // adopt takes the manifest of a resolution if the watch needs one: before the first feed, in an
 // outage, and from renewAt on.
 func (m manifests) adopt(o Resolution) {
+	defer otherRenditionLooks(m).learn(o) // which of them is watched is known then
 	if m.state.Feeds.hasURL() && !m.state.Feeds.inOutage() && m.now.Before(m.state.Manifest.renewAt()) {
 		return
 	}

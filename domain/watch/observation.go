@@ -182,6 +182,13 @@ type Analysis struct {
 	Measures []Measure `json:"measures,omitempty"`
 }
 
+// RenditionLook answers TaskRendition. Analysis is that of the newest segment of a media playlist, of which
+// the analyser has decoded key frames alone; nil: nothing was decoded.
+type RenditionLook struct {
+	Playlist Playlist  `json:"playlist"`
+	Analysis *Analysis `json:"analysis,omitempty"`
+}
+
 // Tick answers TaskWake.
 type Tick struct{}
 
@@ -200,13 +207,14 @@ type RulesChanged struct {
 // hasMedia reports whether the answer has the URL of any media.
 func (o Resolution) hasMedia() bool { return len(o.Renditions) > 0 || o.Manifest != "" }
 
-func (Resolution) kind() TaskKind   { return TaskResolve }
-func (OEmbedResult) kind() TaskKind { return TaskOEmbed }
-func (Playlist) kind() TaskKind     { return TaskPlaylist }
-func (Analysis) kind() TaskKind     { return TaskSegment }
-func (Tick) kind() TaskKind         { return TaskWake }
-func (ClockStep) kind() TaskKind    { return clockStep }
-func (RulesChanged) kind() TaskKind { return rulesChanged }
+func (Resolution) kind() TaskKind    { return TaskResolve }
+func (OEmbedResult) kind() TaskKind  { return TaskOEmbed }
+func (Playlist) kind() TaskKind      { return TaskPlaylist }
+func (Analysis) kind() TaskKind      { return TaskSegment }
+func (RenditionLook) kind() TaskKind { return TaskRendition }
+func (Tick) kind() TaskKind          { return TaskWake }
+func (ClockStep) kind() TaskKind     { return clockStep }
+func (RulesChanged) kind() TaskKind  { return rulesChanged }
 
 // FailureKind classifies a failure. A failure of the media in last_error begins
 // with its kind.

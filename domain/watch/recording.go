@@ -113,6 +113,8 @@ func decodeObservation(k TaskKind, raw json.RawMessage) (Observation, error) {
 		return decodeAs[Playlist](raw)
 	case TaskSegment:
 		return decodeAs[Analysis](raw)
+	case TaskRendition:
+		return decodeAs[RenditionLook](raw)
 	case TaskWake:
 		return Tick{}, nil
 	case clockStep:

@@ -6,14 +6,15 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/instant"
 )
 
-// Lane is a place where the tasks of a stream are done, one at a time. With two
-// lanes, a yt-dlp that hangs never delays the media (decision S16).
+// Lane is a place where the tasks of a stream are done, one at a time. With three
+// lanes, neither a yt-dlp that hangs nor another rendition ever delays the media (decision S16).
 type Lane int
 
 // The lanes, and the timer, whose tasks take no time.
 const (
 	LaneResolve Lane = iota // TaskResolve, TaskOEmbed
 	LaneMedia               // TaskPlaylist, TaskSegment
+	LaneOthers              // TaskRendition
 	LaneTimer               // TaskWake
 )
 
@@ -28,6 +29,8 @@ const (
 	TaskSegment  TaskKind = "segment"  // the analysis of Segment → Analysis
 	TaskWake     TaskKind = "wake"     // nothing; time passes → Tick
 
+	TaskRendition TaskKind = "rendition" // the playlist at URL; of a media playlist also key frames of the newest segment → RenditionLook
+
 	// The kinds of observations that no task asks for.
 	clockStep    TaskKind = "clock_step"    // ClockStep
 	rulesChanged TaskKind = "rules_changed" // RulesChanged
@@ -40,6 +43,8 @@ func (k TaskKind) Lane() Lane {
 		return LaneResolve
 	case TaskPlaylist, TaskSegment:
 		return LaneMedia
+	case TaskRendition:
+		return LaneOthers
 	}
 	return LaneTimer
 }
@@ -48,7 +53,7 @@ func (k TaskKind) Lane() Lane {
 type Task struct {
 	Kind          TaskKind
 	At            time.Time // not before
-	URL           string    // TaskPlaylist: to be read
+	URL           string    // TaskPlaylist, TaskRendition: to be read
 	Egress        string    // the address through which to ask or read; empty: there is no choice, or none was made
 	AvoidedEgress string    // TaskResolve: the address through which not to ask, if there is another
 	Segment       Segment   // TaskSegment: to be analysed
@@ -67,6 +72,9 @@ type planner struct {
 func (p planner) tasks() []Task {
 	tasks := []Task{p.resolveTask()}
 	if t, ok := p.mediaTask(); ok {
+		tasks = append(tasks, t)
+	}
+	if t, ok := p.renditionTask(); ok {
 		tasks = append(tasks, t)
 	}
 	if at := p.wakeAt(); !at.IsZero() {

@@ -28,6 +28,7 @@ type state struct {
 	Resolve     resolveState         `json:"resolve"`
 	Manifest    manifest             `json:"manifest"`
 	Feeds       mediaFeeds           `json:"feeds,omitempty"`
+	Others      otherRenditions      `json:"others,omitzero"`
 	Conditions  conditions           `json:"conditions"`
 	Blind       blindness            `json:"blind"`
 	Signalled   signalled            `json:"signalled,omitzero"`
@@ -78,12 +79,15 @@ func (w *Watcher) Step(now time.Time, o Observation) []Effect {
 		playlists{&w.stream}.handle(o)
 	case Analysis:
 		analyses{&w.stream}.handle(o)
+	case RenditionLook:
+		otherRenditionLooks{&w.stream}.handle(o)
 	case ClockStep:
 		w.handleClockStep(o)
 	case RulesChanged:
 		w.handleRulesChanged(o)
 	case Tick:
 	}
+	otherRenditionLooks{&w.stream}.follow()
 	w.handlePassedTime()
 	if !w.state.Over { // the end of the watch ends every condition
 		w.state.Signalled.follow(&w.state.Blind, w.state.Feeds, &w.emitter)

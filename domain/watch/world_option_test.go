@@ -47,6 +47,16 @@ func stallsIn(part string, s ...float64) option {
 	return func(w *world) { w.stallsIn[part] = spans(s) }
 }
 
+// blackIn makes the segments black whose URL contains a part.
+func blackIn(part string, s ...float64) option {
+	return func(w *world) { w.blackIn[part] = spans(s) }
+}
+
+// goneAt leaves the rendition of a height out of the lists.
+func goneAt(height int, s ...float64) option {
+	return func(w *world) { w.gone[height] = spans(s) }
+}
+
 // endlistIn puts ENDLIST into the playlists whose URL contains a part.
 func endlistIn(part string, from, to float64) option {
 	return func(w *world) { w.endlistIn[part] = span{from, to} }

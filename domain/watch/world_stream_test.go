@@ -25,6 +25,8 @@ func (w *world) observe(task watch.Task, began, done float64) watch.Observation 
 		return watch.OEmbedResult{Began: at(began), Known: gone || !within(w.unanswered, began), Exists: !gone, Detail: "404"}
 	case watch.TaskPlaylist:
 		return w.playlist(task.URL, began)
+	case watch.TaskRendition:
+		return w.renditionLook(task.URL, began)
 	case watch.TaskSegment:
 		a := w.analysis(task.Segment, began)
 		if a.Failure == nil && !w.everyFrame {
@@ -39,6 +41,16 @@ func (w *world) observe(task watch.Task, began, done float64) watch.Observation 
 	}
 	w.t.Fatalf("no such task: %v", task)
 	return nil
+}
+
+// renditionLook looks at another rendition than the watched one.
+func (w *world) renditionLook(url string, began float64) watch.RenditionLook {
+	look := watch.RenditionLook{Playlist: w.playlist(url, began)}
+	if n := len(look.Playlist.Segments); n > 0 {
+		a := w.analysis(look.Playlist.Segments[n-1], began)
+		look.Analysis = &a
+	}
+	return look
 }
 
 func (w *world) resolve(began float64) watch.Resolution {
@@ -87,6 +99,9 @@ func (w *world) list(manifest string) (all []watch.Rendition) {
 		return []watch.Rendition{{URL: under("/picture"), HasVideo: true}, {URL: under("/sound"), HasAudio: true}}
 	}
 	for _, height := range w.heights {
+		if within(w.gone[height], w.now) {
+			continue
+		}
 		all = append(all, watch.Rendition{URL: under(fmt.Sprintf("/%dp", height)), Height: height, HasVideo: true, HasAudio: true})
 	}
 	return all
@@ -187,7 +202,7 @@ func (w *world) analysis(s watch.Segment, began float64) watch.Analysis {
 	}
 	if !strings.Contains(s.URI, "/sound/") {
 		a.Video = detector.DecodedTrack{Present: true, To: s.Duration}
-		found(detector.Blackout, w.black)
+		found(detector.Blackout, append(slices.Clone(w.black), byURL(w.blackIn, s.URI)...))
 		for name, bad := range w.otherDetectors {
 			found(name, bad)
 		}

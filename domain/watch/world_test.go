@@ -80,6 +80,8 @@ type world struct {
 	separateTracks  bool                              // picture and sound have a playlist each
 	heights         []int                             // of the renditions; none: one rendition, of which nothing is known
 	viaMaster       bool                              // a master playlist lists the renditions
+	gone            map[int][]span                    // those of these heights are not listed
+	blackIn         map[string][]span                 // black in segments whose URL contains the key, in program time
 	playlistFailsIn map[string][]span                 // readings fail of playlists whose URL contains the key
 	segmentsFailIn  map[string][]span                 // analyses fail of segments whose URL contains the key
 	stallsIn        map[string][]span                 // playlists whose URL contains the key do not move
@@ -156,7 +158,7 @@ func scenario(t *testing.T, set ...option) *world {
 		taskTime:        map[watch.TaskKind]float64{},
 		answers:         map[span]watch.StreamState{},
 		playlistFailsIn: map[string][]span{}, segmentsFailIn: map[string][]span{},
-		stallsIn: map[string][]span{}, endlistIn: map[string]span{},
+		stallsIn: map[string][]span{}, endlistIn: map[string]span{}, gone: map[int][]span{}, blackIn: map[string][]span{},
 	}
 	for _, change := range set {
 		change(w)

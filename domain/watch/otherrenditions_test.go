@@ -1,0 +1,144 @@
+package watch_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/detector/detectortest"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// judged is a made-up detector that judges other renditions. It finds nothing.
+func judged() detector.Detector {
+	d := detectortest.Optional
+	d.Track, d.Needs = detector.Video, detector.Renditions
+	d.Rule = func(json.RawMessage, time.Time, detector.Sample, func(string) float64) (json.RawMessage, detector.Verdict) {
+		return nil, detector.Verdict{}
+	}
+	return d
+}
+
+// looksAtOthers switches the made-up detector on, with this threshold in seconds.
+func looksAtOthers(sec int) option { return threshold(detectortest.Optional.Name, sec) }
+
+// ofOthers describes the states of the other renditions in health, such as "720p ok at 60".
+func (w *world) ofOthers() string {
+	var all []string
+	for _, r := range w.watcher.Report().Health.Renditions {
+		text := fmt.Sprintf("%dp %s", r.Height, r.State)
+		if !r.LookedAt.IsZero() {
+			text += fmt.Sprint(" at ", sec(r.LookedAt))
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, ", ")
+}
+
+func TestOtherRenditionsAreLookedAtInTurn(t *testing.T) { // S22
+	detectortest.Add(t, judged())
+	looked := func(at ...float64) tasks { return tasks{watch.TaskRendition, span{0, 500}, at} }
+	const started = "50 started since 0"
+	follow(t, []timeline{
+		// Each is looked at again after a minute, until two looks agree that it is good.
+		{"one each minute", []option{looksAtOthers(90), renditions(144, 360, 720)}, 50, 440, started, []tasks{looked(110, 170, 170, 230, 230, 290, 350, 410)}},
+		{"and the list each minute, if there is one", []option{looksAtOthers(90), renditions(144, 360), func(w *world) { w.viaMaster = true }}, 50, 240, started,
+			[]tasks{looked(50, 110, 110, 170, 170, 230, 230)}},
+		{"more often if the threshold is shorter", []option{looksAtOthers(20), renditions(144, 360)}, 50, 135, started, []tasks{looked(70, 90, 110, 130)}},
+		{"not unless a detector judges them", []option{renditions(144, 360)}, 50, 400, started, []tasks{looked()}},
+		{"none of a stream with one rendition", []option{looksAtOthers(90), renditions(144)}, 50, 400, started, []tasks{looked()}},
+		{"nor sound that has a playlist of its own", []option{looksAtOthers(90), apart}, 50, 400, started, []tasks{looked()}},
+		{"not in an outage", []option{looksAtOthers(90), renditions(144, 360), noPlaylistIn("/144p/", 130, 260)}, 50, 310,
+			started + ", 190 segment_error since 130 for 60 by manifest", []tasks{looked(110, 310)}},
+	})
+}
+
+func TestWhatALookAtARenditionFinds(t *testing.T) { // S22
+	detectortest.Add(t, judged())
+	viaMaster := func(w *world) { w.viaMaster = true }
+	for name, c := range map[string]struct {
+		set  []option
+		want map[float64]string // by the second
+	}{
+		"it is good":                      {nil, map[float64]string{70: "720p unknown", 135: "720p ok at 120", 260: "720p ok at 240"}},
+		"it is black":                     {[]option{blackIn("/720p/", 150, 290)}, map[float64]string{175: "720p ok at 120", 195: "720p black at 180", 315: "720p ok at 300"}},
+		"it is black as the watched one":  {[]option{black(150, 290)}, map[float64]string{195: "720p unknown at 180", 315: "720p ok at 300"}},
+		"its playlist fails":              {[]option{failing(watch.FailureExpired), noPlaylistIn("/720p/", 150, 290)}, map[float64]string{195: "720p failed at 180", 315: "720p ok at 300"}},
+		"its segments fail":               {[]option{noSegmentIn("/720p/", 150, 290)}, map[float64]string{195: "720p failed at 180", 315: "720p ok at 300"}},
+		"the server refuses this address": {[]option{failing(watch.FailureRefused), noPlaylistIn("/720p/", 150, 290)}, map[float64]string{195: "720p unknown at 180", 315: "720p ok at 300"}},
+		"the server has enough of it":     {[]option{failing(watch.FailureRateLimited), noSegmentIn("/720p/", 150, 290)}, map[float64]string{195: "720p unknown at 180"}},
+		"a tool of this host fails":       {[]option{failing(watch.FailureTool), noSegmentIn("/720p/", 150, 290)}, map[float64]string{195: "720p unknown at 180"}},
+		"its codec is unknown here":       {[]option{failing(watch.FailureUndecodable), noSegmentIn("/720p/", 0, 290)}, map[float64]string{195: "720p unknown at 180"}},
+		"it cannot be decoded any more":   {[]option{failing(watch.FailureUndecodable), noSegmentIn("/720p/", 150, 290)}, map[float64]string{195: "720p failed at 180"}},
+		"its playlist stands":             {[]option{stallsIn("/720p/", 150, 350)}, map[float64]string{195: "720p ok at 180", 255: "720p stalled at 240", 315: "720p stalled at 300", 375: "720p ok at 360"}},
+		"it stands while others are in turn": {[]option{renditions(144, 240, 360, 480, 720), stallsIn("/720p/", 190, never)},
+			map[float64]string{375: "720p stalled at 360, 480p ok at 240, 360p ok at 300, 240p ok at 360", 435: "720p stalled at 420, 480p ok at 420, 360p ok at 300, 240p ok at 360"}},
+		"its playlist has ended":       {[]option{endlistIn("/720p/", 150, never)}, map[float64]string{195: "720p stalled at 180"}},
+		"the network of this host":     {[]option{noPlaylist(179, 181)}, map[float64]string{195: "720p unknown at 180"}},
+		"an outage of the watched one": {[]option{noPlaylistIn("/144p/", 190, 290)}, map[float64]string{210: "720p ok at 180", 260: "720p unknown at 180", 375: "720p ok at 370"}},
+		"it is not listed any more":    {[]option{viaMaster, goneAt(720, 150, 230)}, map[float64]string{175: "720p ok at 120", 190: "720p gone at 180", 315: "720p ok at 300"}},
+		"not listed for six hours":     {[]option{viaMaster, goneAt(720, 150, never)}, map[float64]string{21_770: "720p gone at 21720", 21_790: ""}},
+		"bad for six hours, then in its turn": {[]option{renditions(144, 360, 720), noSegmentIn("/720p/", 0, never)},
+			map[float64]string{21_670: "720p failed at 21660, 360p ok at 21660", 21_790: "720p failed at 21720, 360p ok at 21780"}},
+		"the stream's program time is reset": {[]option{func(w *world) { w.resetFrom, w.resetBy = 190, -3600 }}, map[float64]string{255: "720p ok at 240", 315: "720p ok at 300"}},
+		"no program time is stated":          {[]option{noProgramTime, stallsIn("/720p/", 150, 350)}, map[float64]string{195: "720p ok at 180", 255: "720p stalled at 240", 375: "720p ok at 360"}},
+		"a restart in between":               {[]option{stallsIn("/720p/", 150, never), restarts(210, 215)}, map[float64]string{230: "720p ok at 180", 255: "720p stalled at 240"}},
+		"the manifest is renewed":            {[]option{viaMaster, expiringAfter(20 * time.Minute), stallsIn("/720p/", 370, never)}, map[float64]string{390: "720p ok at 360", 495: "720p stalled at 480"}},
+		// The watched rendition fails under two URLs, and another is watched.
+		"another one is watched": {[]option{withTaskTimes, viaMaster, renditions(144, 360), failing(watch.FailureExpired), noPlaylistIn("/144p/", 150, never)},
+			map[float64]string{145: "360p ok at 123", 300: "144p failed at 243.2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := scenario(t, append([]option{looksAtOthers(90), renditions(144, 720)}, c.set...)...).from(60)
+			for _, until := range slices.Sorted(maps.Keys(c.want)) {
+				for _, cut := range w.cuts {
+					if w.now <= cut.from && cut.from < until {
+						w.until(cut.from).resume(cut.to - cut.from)
+					}
+				}
+				if got := w.until(until).ofOthers(); got != c.want[until] {
+					t.Errorf("at %v: %s, want %s", until, got, c.want[until])
+				}
+			}
+		})
+	}
+}
+
+// TestLooksAtOtherRenditionsDisturbNothing watches a stream with any faults twice, once with looks at other
+// renditions that also have any. All events and all other tasks are the same, at the same times.
+func TestLooksAtOtherRenditionsDisturbNothing(t *testing.T) { // S22
+	const end = 900
+	detectortest.Add(t, judged())
+	rapid.Check(t, func(r *rapid.T) {
+		w := anyWorld(r, t, end)
+		w.copyDelays, w.heights, w.viaMaster = nil, []int{144, 360, 720}, rapid.Bool().Draw(r, "a master playlist")
+		w.stallsIn["/720p/"], w.playlistFailsIn["/360p/"] = someSpans(r, "720p stands", end), someSpans(r, "360p fails", end)
+		w.taskTime[watch.TaskRendition] = rapid.Float64Range(0, 30).Draw(r, "looking")
+		w.checksRevision = true
+		with := *w
+		with.begun, with.urls, with.rules.Thresholds = map[watch.TaskKind][]float64{}, map[string]bool{}, maps.Clone(w.rules.Thresholds)
+		looksAtOthers(rapid.IntRange(10, 90).Draw(r, "threshold"))(&with)
+		w.from(10).until(end)
+		with.from(10).until(end)
+		if t.Failed() {
+			r.Fatal("see above")
+		}
+		delete(with.begun, watch.TaskRendition)
+		told := func(w *world) (all []string) {
+			for _, e := range w.events {
+				all = append(all, describe(e))
+			}
+			return append(all, fmt.Sprint(w.signals, w.begun))
+		}
+		if got, want := told(&with), told(w); !slices.Equal(got, want) {
+			r.Fatalf("with looks\n%q\nwithout\n%q", got, want)
+		}
+	})
+}

@@ -1,0 +1,121 @@
+package watch
+
+import (
+	"slices"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+)
+
+// handle takes in a look at another rendition, or a reading of their list.
+func (o otherRenditionLooks) handle(l RenditionLook) {
+	others, interval, picture := &o.state.Others, o.rules.renditionInterval(), o.state.Feeds.picture()
+	if interval == 0 || picture == nil {
+		return
+	}
+	if l.Playlist.URL == others.ListURL {
+		others.ReadAt = l.Playlist.Began
+		if l.Playlist.Failure == nil {
+			o.list(l.Playlist.Renditions, l.Playlist.Began)
+		}
+		if l.Playlist.Failure == nil && len(l.Playlist.Renditions) == 0 { // it is a media playlist: the only one
+			others.ListURL = ""
+		}
+		return
+	}
+	at := slices.IndexFunc(others.All, func(r *otherRendition) bool { return r.URL == l.Playlist.URL })
+	if at < 0 {
+		return
+	}
+	r := others.All[at]
+	if !r.soon(o.now) {
+		others.TurnAt = l.Playlist.Began.Add(interval)
+	}
+	r.LookedAt = l.Playlist.Began
+	r.found, r.foundAt = r.find(l, picture.Clock), o.now
+}
+
+// find returns what a look has found. A server that refuses whoever asks, and tools of this host, say nothing
+// about the rendition. Nor does a segment that cannot be decoded, if none ever could: its codec may be unknown here.
+func (r *otherRendition) find(l RenditionLook, watched mediaTime) detector.RenditionState {
+	failure := l.Playlist.Failure
+	if failure == nil && len(l.Playlist.Segments) > 0 {
+		if r.moves(l.Playlist, watched); r.Stands {
+			return detector.RenditionStalled
+		}
+	}
+	switch a := l.Analysis; {
+	case failure != nil:
+	case a == nil:
+		failure = NewFailure(FailureMalformed, "the playlist lists no segment")
+	case a.Failure != nil:
+		failure = a.Failure
+	case !a.Video.Decoded():
+		failure = NewFailure(FailureUndecodable, "no picture could be decoded")
+	case len(a.Intervals[detector.Blackout]) > 0:
+		return detector.RenditionBlack
+	default:
+		return detector.RenditionOK
+	}
+	switch failure.Kind {
+	case FailureRefused, FailureRateLimited, FailureTool, FailureTooLarge:
+		return detector.RenditionUnknown
+	case FailureUndecodable:
+		if !r.Readable {
+			return detector.RenditionUnknown
+		}
+	}
+	return detector.RenditionFailed
+}
+
+// moves finds out whether the playlist has moved since the look before. It stands if its newest segment has
+// been the same for stallLimit, or if it has fallen behind the watched rendition by more than that.
+func (r *otherRendition) moves(p Playlist, watched mediaTime) {
+	last, lag := p.Segments[len(p.Segments)-1], time.Duration(0)
+	if !last.ProgramTime.IsZero() && !watched.ByFetch {
+		lag = watched.End.Sub(last.End())
+	}
+	byTime, byNumber := last.byTime(r.Newest), last.byNumber(r.Newest)
+	moved := byTime == ahead || byNumber == ahead || byTime == unstated && byNumber == unstated && last.ID() != r.Newest.ID
+	switch {
+	case r.MovedAt.IsZero():
+		r.Stands = false
+	case moved:
+		r.Stands = lag-r.Lag > stallLimit
+	default:
+		r.Stands = r.Stands || p.Began.Sub(r.MovedAt) >= stallLimit
+	}
+	r.Stands = r.Stands || p.Ended
+	if moved || r.MovedAt.IsZero() {
+		r.MovedAt = p.Began
+	}
+	r.Lag, r.Newest = lag, last.identity()
+	if r.Newest.Number > 0 || !r.Newest.ProgramTime.IsZero() {
+		r.Newest.ID = "" // a signed URL that decides nothing
+	}
+}
+
+// judge applies the looks that a new sample of the watched picture lets compare, and returns all renditions. The playlist
+// of that sample was read after the look: so the network of this host worked. A look is unknown that
+// found a rendition bad while the watched picture was black.
+func (o otherRenditionLooks) judge(f *mediaFeed) (all []detector.Rendition) {
+	n := len(f.bisection.samples)
+	if n == 0 || !f.Tracks.Video {
+		return nil
+	}
+	c := o.state.Conditions[detector.Blackout]
+	black := c != nil && c.Open || slices.ContainsFunc(f.bisection.samples, func(s sample) bool { return len(s.badPeriods(detector.Blackout)) > 0 })
+	for _, r := range o.state.Others.All {
+		if r.found != "" && !f.LastReadAt.Before(r.foundAt) {
+			if black && r.found.Bad() {
+				r.found = detector.RenditionUnknown
+			}
+			r.record(r.found, &o.emitter)
+		}
+		all = append(all, detector.Rendition{
+			Height: r.Height, Bandwidth: r.Bandwidth, State: r.State, Looks: r.Looks,
+			Since: f.bisection.samples[n-1].To.Add(r.Since.Sub(o.now)),
+		})
+	}
+	return all
+}
