@@ -6,8 +6,8 @@
 //	wait for the earliest task      watch.Watcher ──effects──▶ reporter ──▶ Gateway
 //	       │                              ▲
 //	       ├─ resolving lane ── Resolver, Prober ──────────────┤ Step(now, observation)
-//	       └─ media lane ────── PlaylistReader,                │
-//	                            SegmentFetcher + Analyser ─────┘
+//	       ├─ media lane ────── PlaylistReader,                │
+//	       └─ others lane       SegmentFetcher + Analyser ─────┘
 //
 // Guarantees:
 //

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/watch"
@@ -69,7 +70,9 @@ func (l *lanes) raise(u watch.Urgency) {
 }
 
 // busy reports whether a task runs in any lane.
-func (l *lanes) busy() bool { return !l.idle(watch.LaneResolve) || !l.idle(watch.LaneMedia) }
+func (l *lanes) busy() bool {
+	return slices.ContainsFunc(l.running[:], func(task runningTask) bool { return task.cancel != nil })
+}
 
 // cancelExcept cancels the running tasks of all other kinds.
 func (l *lanes) cancelExcept(kind watch.TaskKind) {

@@ -36,18 +36,31 @@ func (r taskRunner) run(ctx context.Context, t watch.Task) watch.Observation {
 		defer cancel()
 		return r.ports.Prober.Probe(ctx, r.stream)
 	case watch.TaskPlaylist:
-		ctx, cancel := context.WithTimeout(ctx, playlistLimit)
-		defer cancel()
-		p := r.ports.Playlists.ReadPlaylist(ctx, t.URL)
-		p.URL = t.URL
-		for i := range p.Segments {
-			p.Segments[i].Egress = t.Egress
+		return r.readPlaylist(ctx, t)
+	case watch.TaskRendition:
+		look := watch.RenditionLook{Playlist: r.readPlaylist(ctx, t)}
+		if n := len(look.Playlist.Segments); n > 0 {
+			newest := look.Playlist.Segments[n-1]
+			a := r.analyse(ctx, newest, watch.LookAtRendition(newest))
+			look.Analysis = &a
 		}
-		return p
+		return look
 	case watch.TaskSegment:
 		return r.analyse(ctx, t.Segment, t.Look)
 	}
 	return watch.Tick{}
+}
+
+// readPlaylist reads the playlist of a task.
+func (r taskRunner) readPlaylist(ctx context.Context, t watch.Task) watch.Playlist {
+	ctx, cancel := context.WithTimeout(ctx, playlistLimit)
+	defer cancel()
+	p := r.ports.Playlists.ReadPlaylist(ctx, t.URL)
+	p.URL = t.URL
+	for i := range p.Segments {
+		p.Segments[i].Egress = t.Egress
+	}
+	return p
 }
 
 // withBegan sets the time at which the task of an observation began.
@@ -65,11 +78,15 @@ func withBegan(o watch.Observation, began time.Time) watch.Observation {
 	case watch.Analysis:
 		o.Began = began
 		return o
+	case watch.RenditionLook:
+		o.Playlist.Began = began
+		return o
 	}
 	return o
 }
 
-// analyse fetches and decodes a segment. It streams the bytes to the decoder.
+// analyse fetches and decodes a segment. It streams the bytes to the decoder. Of a look at key frames alone
+// it fetches the first bytes, and keeps nothing for evidence and thumbnails: they are of the watched rendition.
 func (r taskRunner) analyse(ctx context.Context, s watch.Segment, calm watch.Look) watch.Analysis {
 	ctx, cancel := context.WithTimeout(ctx, segmentLimit)
 	defer cancel()
@@ -80,7 +97,13 @@ func (r taskRunner) analyse(ctx context.Context, s watch.Segment, calm watch.Loo
 	if err != nil {
 		return failed(err)
 	}
-	a, err := r.decode(ctx, s, calm, r.keep(s, body))
+	var a watch.Analysis
+	if calm.KeyFrames {
+		a, err = r.ports.Analyser.Analyse(ctx, s, calm, io.LimitReader(body, maxThumbnailInput), r.setting)
+		_ = body.Close() // in the middle of the segment
+	} else {
+		a, err = r.decode(ctx, s, calm, r.keep(s, body))
+	}
 	if err != nil {
 		return failed(err)
 	}

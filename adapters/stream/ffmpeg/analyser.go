@@ -34,7 +34,7 @@ var (
 //
 //   - of a track that look lets stay undecoded, key frames or some of the sound are decoded, and every
 //     frame if these leave a doubt: if anything is dark, damaged or missing, or bad media that matter
-//     may hide;
+//     may hide; look.KeyFrames leaves no doubt;
 //   - key frames are not enough if the segment has more than decoder.MaxMedia bytes;
 //   - only the Decoder of the Config measures what look.Measure asks for: Measured.Taken is 0 if the
 //     command decided;

@@ -93,8 +93,12 @@ func (a *Analyser) job(media []byte, demuxer string, look watch.Look, setting Se
 		}
 		return decoder.Whole
 	}
+	sound := closely(look.Audio)
+	if look.KeyFrames {
+		sound = decoder.Nothing
+	}
 	return decoder.Job{
-		Media: media, Container: containers[demuxer], Video: closely(look.Video), Audio: closely(look.Audio), MaxPixels: a.config.maxPixels(),
+		Media: media, Container: containers[demuxer], Video: closely(look.Video), Audio: sound, MaxPixels: a.config.maxPixels(),
 		BlackPixel: detector.BlackLumaPercent / 100.0, BlackPart: detector.BlackAreaPercent / 100.0,
 		Silent: math.Pow(10, setting(detector.SilenceDB)/20), SilenceAfter: minSilence,
 		Measure: look.Measure & (ofPicture | ofSound),

@@ -38,6 +38,9 @@ func (a *seen) announce(video, audio bool) {
 // inDoubt returns the tracks of which every frame has to be decoded, because bad media that
 // matter may hide between those that were.
 func (a *seen) inDoubt(s watch.Segment, look watch.Look) (video, audio bool) {
+	if look.KeyFrames {
+		return false, false
+	}
 	hides := func(t detector.DecodedTrack, gap, limit time.Duration) bool {
 		return t.Screened && (a.damaged || t.To <= t.From || max(t.From, gap, s.Duration-t.To) > limit)
 	}

@@ -107,6 +107,33 @@ func TestAScreenSeesWhatIsOnKeyFrames(t *testing.T) { // S18
 	}
 }
 
+func TestALookAtKeyFramesDecodesNothingElse(t *testing.T) { // S22
+	keyFrames := watch.LookAtRendition(watch.Segment{Duration: 3 * time.Second})
+	for name, c := range map[string]struct {
+		black [][2]float64
+		mux   []string
+		dark  bool
+	}{
+		"bright":                            {nil, nil, false},
+		"black, which needs no closer look": {during(0, 9), nil, true},
+		"black, in MP4":                     {during(0, 9), fragmentedMP4, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			whole := scene{codec: keyFramesEvery("30"), mux: c.mux, black: c.black}.make(t)
+			for what, segment := range map[string][]byte{"the whole segment": whole, "its first half": whole[:len(whole)/2]} {
+				for how, got := range map[string]watch.Analysis{"the decoder": decodeCalmly(t, segment, keyFrames), "the command": look(t, realTool(t), keyFrames, segment)} {
+					if dark := len(got.Intervals[detector.Blackout]) > 0; !got.Video.Decoded() || !got.Video.Screened || dark != c.dark {
+						t.Errorf("%s of %s: %+v, %v", how, what, got.Video, got.Intervals)
+					}
+					if how == "the decoder" && got.Audio.Decoded() {
+						t.Errorf("it has decoded the sound: %+v", got.Audio)
+					}
+				}
+			}
+		})
+	}
+}
+
 func TestAScreenOfTheSoundMissesNoSilenceThatCounts(t *testing.T) { // S18
 	for name, c := range map[string]struct {
 		scene
