@@ -12,6 +12,7 @@ ALTER TABLE monitors
     ADD COLUMN health_audio     VARCHAR(20) NOT NULL DEFAULT 'unknown',
     -- What each detector makes of the newest media (section 3.3); NULL: no optional one runs.
     ADD COLUMN health_conditions JSONB,
+    ADD COLUMN health_renditions JSONB,
     -- Why status is error, e.g. callback_failed (decision W4).
     ADD COLUMN reason           VARCHAR(64) NOT NULL DEFAULT '',
     -- Of the newest worker launched: reports of an older one are refused (decision O2).

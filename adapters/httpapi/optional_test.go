@@ -146,13 +146,15 @@ func TestHealthShowsTheStatesOfDetectors(t *testing.T) { // section 3.3
 	report := func(conditions string) {
 		api.put("/internal/v1/monitors/"+id+"/status", `{"generation":1,"status":"monitoring","health":{"video":"ok","audio":"made_up"`+conditions+`}}`).hasStatus(http.StatusOK)
 	}
-	report(`,"conditions":[{"detector":"made_up","state":"made_up","since":"2024-01-15T11:00:00Z","alerted":true,"values":{"level":-3.5}},{"detector":"other","state":"ok"}]`)
-	const want = `"conditions":[{"detector":"made_up","condition":"made_up_heard","track":"audio","state":"made_up","since":"2024-01-15T20:00:00+09:00","alerted":true,"values":{"level":-3.5}}]`
+	report(`,"conditions":[{"detector":"made_up","state":"made_up","since":"2024-01-15T11:00:00Z","alerted":true,"values":{"level":-3.5}},{"detector":"other","state":"ok"}],
+		"renditions":[{"height":720,"bandwidth":2800000,"state":"black","looked_at":"2024-01-15T11:00:00Z"},{"height":480,"bandwidth":0,"state":"unknown"},{"height":360,"state":"paused"}]`)
+	const want = `"conditions":[{"detector":"made_up","condition":"made_up_heard","track":"audio","state":"made_up","since":"2024-01-15T20:00:00+09:00","alerted":true,"values":{"level":-3.5}}],` +
+		`"renditions":[{"height":720,"bandwidth":2800000,"state":"black","looked_at":"2024-01-15T20:00:00+09:00"},{"height":480,"bandwidth":0,"state":"unknown","looked_at":null}]`
 	for _, path := range []string{"/api/v1/monitors/" + id, "/api/v1/monitors"} {
 		api.get(path).hasStatus(http.StatusOK).hasWords(want)
 	}
 	report("")
-	api.get("/api/v1/monitors/" + id).lacksWords("conditions")
+	api.get("/api/v1/monitors/" + id).lacksWords("conditions", "renditions")
 }
 
 // registerWithFields registers with the given fields beside the two required ones.

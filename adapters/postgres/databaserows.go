@@ -19,7 +19,7 @@ const (
 		s.total_segments, s.blackout_events, s.silence_events, s.detector_events, s.last_check_at`
 	ownColumns = `
 		m.id, m.number, m.stream_url, m.callback_url, m.config, m.metadata_text, m.status,
-		m.stream_status, m.health_video, m.health_audio, m.health_conditions, m.last_error, m.blind_since, m.last_observed_at, m.record_parked_since,
+		m.stream_status, m.health_video, m.health_audio, m.health_conditions, m.health_renditions, m.last_error, m.blind_since, m.last_observed_at, m.record_parked_since,
 		m.reason, m.generation, m.revision, m.place, m.reported_at,
 		m.created_at, m.updated_at, m.ended_at, m.reserved_until`
 	fromMonitors = ` FROM monitors m JOIN monitor_stats s ON s.monitor_id = m.id`
@@ -40,6 +40,7 @@ type monitorRow struct {
 	HealthVideo    string         `db:"health_video"`
 	HealthAudio    string         `db:"health_audio"`
 	Conditions     []byte         `db:"health_conditions"`
+	Renditions     []byte         `db:"health_renditions"`
 	LastError      string         `db:"last_error"`
 	BlindSince     sql.NullTime   `db:"blind_since"`
 	LastObservedAt sql.NullTime   `db:"last_observed_at"`
@@ -101,8 +102,14 @@ func (r monitorRow) toMonitor() (monitor.Monitor, error) {
 		ReservedUntil:     timeOrZero(r.ReservedUntil),
 		RecordParkedSince: timeOrZero(r.ParkedSince),
 	}
-	if len(r.Conditions) > 0 {
-		if broken := json.Unmarshal(r.Conditions, &m.Health.Conditions); broken != nil {
+	for _, column := range []struct {
+		text []byte
+		into any
+	}{{r.Conditions, &m.Health.Conditions}, {r.Renditions, &m.Health.Renditions}} {
+		if len(column.text) == 0 {
+			continue
+		}
+		if broken := json.Unmarshal(column.text, column.into); broken != nil {
 			err = errors.Join(err, fmt.Errorf("health of %s: %w", r.ID, broken))
 		}
 	}

@@ -172,20 +172,21 @@ func execRows[Row any](ctx context.Context, tx *sqlx.Tx, statement string, rows 
 // stateRow is what a report changes in monitors. Of an overtaken one it is nothing but
 // updated_at.
 type stateRow struct {
-	ID             monitor.ID              `json:"id"`
-	Status         string                  `json:"status,omitempty"`
-	StreamStatus   string                  `json:"stream_status,omitempty"`
-	Video          string                  `json:"health_video,omitempty"`
-	Audio          string                  `json:"health_audio,omitempty"`
-	Conditions     []monitor.DetectorState `json:"health_conditions,omitempty"`
-	Snapshot       string                  `json:"snapshot,omitempty"`
-	Applied        bool                    `json:"applied"`
-	ReportedAt     *time.Time              `json:"reported_at,omitempty"`
-	Visible        bool                    `json:"visible"` // the next four are reported
-	LastError      string                  `json:"last_error"`
-	BlindSince     *time.Time              `json:"blind_since,omitempty"`
-	LastObservedAt *time.Time              `json:"last_observed_at,omitempty"`
-	Unseen         *monitor.Unseen         `json:"unseen,omitempty"`
+	ID             monitor.ID               `json:"id"`
+	Status         string                   `json:"status,omitempty"`
+	StreamStatus   string                   `json:"stream_status,omitempty"`
+	Video          string                   `json:"health_video,omitempty"`
+	Audio          string                   `json:"health_audio,omitempty"`
+	Conditions     []monitor.DetectorState  `json:"health_conditions,omitempty"`
+	Renditions     []monitor.RenditionState `json:"health_renditions,omitempty"`
+	Snapshot       string                   `json:"snapshot,omitempty"`
+	Applied        bool                     `json:"applied"`
+	ReportedAt     *time.Time               `json:"reported_at,omitempty"`
+	Visible        bool                     `json:"visible"` // the next four are reported
+	LastError      string                   `json:"last_error"`
+	BlindSince     *time.Time               `json:"blind_since,omitempty"`
+	LastObservedAt *time.Time               `json:"last_observed_at,omitempty"`
+	Unseen         *monitor.Unseen          `json:"unseen,omitempty"`
 }
 
 func newStateRow(r found) stateRow {
@@ -197,7 +198,7 @@ func newStateRow(r found) stateRow {
 		row.Status = string(status)
 	}
 	row.StreamStatus, row.Video, row.Audio = string(r.report.StreamStatus), string(r.report.Health.Video), string(r.report.Health.Audio)
-	row.Conditions = r.report.Health.Conditions
+	row.Conditions, row.Renditions = r.report.Health.Conditions, r.report.Health.Renditions
 	row.Snapshot, row.ReportedAt = string(monitor.SanitizeJSON(r.report.Snapshot)), timeOrNull(r.report.At)
 	if v := r.report.Visibility; v != nil {
 		row.Visible, row.LastError, row.BlindSince, row.LastObservedAt = true, v.LastError, timeOrNull(v.BlindSince), timeOrNull(v.LastObservedAt)
@@ -215,6 +216,7 @@ const storeMonitorStates = `
 		health_video     = COALESCE(n.health_video, m.health_video),
 		health_audio     = COALESCE(n.health_audio, m.health_audio),
 		health_conditions = CASE WHEN n.health_video IS NULL AND n.health_audio IS NULL THEN m.health_conditions ELSE n.health_conditions END,
+		health_renditions = CASE WHEN n.health_video IS NULL AND n.health_audio IS NULL THEN m.health_renditions ELSE n.health_renditions END,
 		snapshot         = COALESCE(CAST(n.snapshot AS jsonb), m.snapshot),
 		reported_at      = CASE WHEN n.applied THEN n.reported_at ELSE m.reported_at END,
 		last_error       = CASE WHEN n.visible THEN n.last_error ELSE m.last_error END,
@@ -223,7 +225,7 @@ const storeMonitorStates = `
 		unseen           = CASE WHEN n.visible THEN n.unseen ELSE m.unseen END,
 		updated_at       = now()
 	FROM (SELECT * FROM json_to_recordset($1)
-	      AS rows (id text, status text, stream_status text, health_video text, health_audio text, health_conditions jsonb, snapshot text, applied bool,
+	      AS rows (id text, status text, stream_status text, health_video text, health_audio text, health_conditions jsonb, health_renditions jsonb, snapshot text, applied bool,
 	               reported_at timestamptz, visible bool, last_error text, blind_since timestamptz, last_observed_at timestamptz, unseen jsonb) LIMIT $2) AS n
 	WHERE m.id = n.id`
 

@@ -25,6 +25,7 @@ func TestAReportIsStoredInOneTransaction(t *testing.T) {
 		r := report(blackout(40))
 		r.Health.Video = monitor.Black
 		r.Health.Conditions = []monitor.DetectorState{{Detector: detector.Blackout, State: monitor.Black, Since: noon, Alerted: true, Values: map[string]float64{"level": 1.5}}}
+		r.Health.Renditions = []monitor.RenditionState{{Height: 720, Bandwidth: 2_800_000, State: detector.RenditionBlack, LookedAt: noon}}
 		for range 2 { // its answer was lost
 			acceptReport(t, s, m.ID, r, monitor.Run)
 		}

@@ -38,7 +38,7 @@ type lockedMonitor struct {
 // selectLocked reads what lockMonitor and lockMonitors return.
 const selectLocked = `
 	SELECT id, status, reason, generation, place, reserved_until IS NOT NULL AS reserved, blind_since IS NOT NULL AS blind, reported_at,
-	       COALESCE(reported_at, seen_at) AS seen_at, stream_url, metadata_text, stream_status, health_video, health_audio, health_conditions, last_error, revision,
+	       COALESCE(reported_at, seen_at) AS seen_at, stream_url, metadata_text, stream_status, health_video, health_audio, health_conditions, health_renditions, last_error, revision,
 	       ` + thumbnailWanted + ` AS watched,
 	       COALESCE(record_tried_at > now() - ` + parkedFor + `, false) AS parked, record_parked_since IS NOT NULL AS was_parked
 	FROM monitors`
@@ -71,31 +71,32 @@ func scanLocked(ctx context.Context, tx *sqlx.Tx, query string, arg any) (all []
 	for rows.Next() {
 		var m lockedMonitor
 		var metadata sql.NullString
-		var conditions []byte
+		var conditions, renditions []byte
 		var reportedAt, seenAt sql.NullTime
 		if err := rows.Scan(&m.id, &m.status, &m.reason, &m.generation, &m.runtimeID, &m.reserved, &m.visible.Blind, &reportedAt,
-			&seenAt, &m.streamURL, &metadata, &m.visible.StreamStatus, &m.visible.Video, &m.visible.Audio, &conditions, &m.visible.LastError, &m.revision,
+			&seenAt, &m.streamURL, &metadata, &m.visible.StreamStatus, &m.visible.Video, &m.visible.Audio, &conditions, &renditions, &m.visible.LastError, &m.revision,
 			&m.watched, &m.parked, &m.wasParked); err != nil {
 			return nil, err
 		}
-		m.visible.Status, m.visible.Conditions = m.status, visibleConditions(conditions)
+		m.visible.Status = m.status
+		m.visible.Conditions, m.visible.Renditions = visibleStates(conditions, feed.Conditions), visibleStates(renditions, feed.Renditions)
 		m.metadata, m.reportedAt, m.seenAt = []byte(metadata.String), timeOrZero(reportedAt), timeOrZero(seenAt)
 		all = append(all, m)
 	}
 	return all, rows.Err()
 }
 
-// visibleConditions returns feed.Visible.Conditions of the column health_conditions. What cannot be read
-// differs from any report, so that the next one makes an entry.
-func visibleConditions(column []byte) string {
+// visibleStates returns a field of feed.Visible of a column with states. What cannot be read differs from
+// any report, so that the next one makes an entry.
+func visibleStates[S any](column []byte, text func([]S) string) string {
 	if len(column) == 0 {
 		return ""
 	}
-	var states []monitor.DetectorState
+	var states []S
 	if err := json.Unmarshal(column, &states); err != nil {
 		return err.Error()
 	}
-	return feed.Conditions(states)
+	return text(states)
 }
 
 // requireGeneration returns nil if the monitor is active and generation is its

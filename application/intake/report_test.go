@@ -106,7 +106,8 @@ func completeReport() monitor.Report {
 		Status:       monitor.Monitoring,
 		StreamStatus: monitor.StreamLive,
 		Health: monitor.Health{Video: monitor.Black, Audio: monitor.OK, LastCheckAt: noon.Add(50 * time.Second),
-			Conditions: []monitor.DetectorState{{Detector: detector.Blackout, State: monitor.Black, Since: noon}}},
+			Conditions: []monitor.DetectorState{{Detector: detector.Blackout, State: monitor.Black, Since: noon}},
+			Renditions: []monitor.RenditionState{{Height: 720, Bandwidth: 2_800_000, State: detector.RenditionBlack, LookedAt: noon}}},
 		Statistics: monitor.Statistics{TotalSegmentsAnalyzed: 7}.With(detector.Blackout, 1),
 		Snapshot:   []byte(`{"v":1}`),
 	}

@@ -124,7 +124,7 @@ func (s *WorkerService) Report(ctx context.Context, id monitor.ID, r monitor.Rep
 		return monitor.Answer{}, err
 	}
 	r.Events = events
-	r.Health.Conditions = monitor.KnownStates(r.Health.Conditions)
+	r.Health.Conditions, r.Health.Renditions = monitor.KnownStates(r.Health.Conditions), monitor.KnownRenditions(r.Health.Renditions)
 	r.Signals = s.knownSignals(id, r.Signals)
 	r.Minutes = s.acceptableMinutes(id, r.Minutes)
 
@@ -149,7 +149,7 @@ func incomplete(r monitor.Report) bool {
 // complete returns r with missing fields copied from the stored monitor m.
 func complete(r monitor.Report, m monitor.Monitor) monitor.Report {
 	if !r.Health.Reported() {
-		r.Health.Conditions = m.Health.Conditions
+		r.Health.Conditions, r.Health.Renditions = m.Health.Conditions, m.Health.Renditions
 	}
 	if r.Status == "" {
 		r.Status = m.Status

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/feed"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -22,6 +23,10 @@ func TestOnlyAVisibleChangeChangesTheState(t *testing.T) {
 		v.Conditions = feed.Conditions(judged(level, false))
 		return v
 	}
+	looked := func(at time.Time, state detector.RenditionState) []monitor.RenditionState {
+		return []monitor.RenditionState{{Height: 720, State: state, LookedAt: at}}
+	}
+	listed := changed(func(s *feed.Visible) { s.Renditions = feed.Renditions(looked(noon, detector.RenditionOK)) })
 	for _, c := range []struct {
 		name   string
 		before feed.Visible
@@ -41,6 +46,9 @@ func TestOnlyAVisibleChangeChangesTheState(t *testing.T) {
 			changed(func(s *feed.Visible) { s.Conditions = feed.Conditions(judged(1, true)) })},
 		{"a report without health", seen(1, watching), monitor.Report{}, seen(1, watching)},
 		{"the end of all optional detectors", seen(1, watching), monitor.Report{Health: monitor.Health{Video: monitor.OK}}, watching},
+		{"another look at a rendition", listed, monitor.Report{Health: monitor.Health{Video: monitor.OK, Renditions: looked(noon.Add(time.Minute), detector.RenditionOK)}}, listed},
+		{"another state of a rendition", listed, monitor.Report{Health: monitor.Health{Video: monitor.OK, Renditions: looked(noon, detector.RenditionGone)}},
+			changed(func(s *feed.Visible) { s.Renditions = feed.Renditions(looked(noon, detector.RenditionGone)) })},
 		{"a failure", watching, monitor.Report{Visibility: &monitor.Visibility{LastError: "no answer"}}, changed(func(s *feed.Visible) { s.LastError = "no answer" })},
 		{"blindness", watching, monitor.Report{Visibility: &monitor.Visibility{BlindSince: noon}}, changed(func(s *feed.Visible) { s.Blind = true })},
 		{"the end of a blind monitor", changed(func(s *feed.Visible) { s.Blind = true }), monitor.Report{Status: monitor.Failed}, changed(func(s *feed.Visible) { s.Status = monitor.Failed })},

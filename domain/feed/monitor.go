@@ -42,6 +42,15 @@ type Health struct {
 	Audio       monitor.TrackHealth `json:"audio"`
 	LastCheckAt *time.Time          `json:"last_check_at"`
 	Conditions  []Condition         `json:"conditions,omitempty"` // none unless an optional detector runs
+	Renditions  []Rendition         `json:"renditions,omitempty"` // of the stream beside the watched one; none unless a detector judges them
+}
+
+// Rendition is what the newest look at a rendition has found that is not the watched one.
+type Rendition struct {
+	Height    int                     `json:"height"`
+	Bandwidth int                     `json:"bandwidth"`
+	State     detector.RenditionState `json:"state"`
+	LookedAt  *time.Time              `json:"looked_at"`
 }
 
 // Condition is what one detector makes of the newest analysed media.
@@ -69,6 +78,9 @@ func NewHealth(h monitor.Health, zone *time.Location) Health {
 		}
 		d := detector.Table[row]
 		health.Conditions = append(health.Conditions, Condition{d.Name, d.Condition, d.Track, s.State, wire.TimeOrNull(s.Since, zone), s.Alerted, s.Values})
+	}
+	for _, r := range h.Renditions {
+		health.Renditions = append(health.Renditions, Rendition{r.Height, r.Bandwidth, r.State, wire.TimeOrNull(r.LookedAt, zone)})
 	}
 	return health
 }
@@ -122,12 +134,21 @@ type Visible struct {
 	LastError    string
 	Blind        bool
 	Conditions   string // the states of detectors, without what they measured; see Conditions
+	Renditions   string // the states of renditions, without when they were looked at; see Renditions
 }
 
 // Conditions returns the states of detectors as one text, so that Visible can be compared with ==.
 func Conditions(list []monitor.DetectorState) (text string) {
 	for _, s := range list {
 		text += fmt.Sprintln(s.Detector, s.State, s.Alerted, s.Since.UnixMilli())
+	}
+	return text
+}
+
+// Renditions returns the states of renditions as one text, so that Visible can be compared with ==.
+func Renditions(list []monitor.RenditionState) (text string) {
+	for _, r := range list {
+		text += fmt.Sprintln(r.Height, r.Bandwidth, r.State)
 	}
 	return text
 }
@@ -148,7 +169,7 @@ func (v Visible) After(r monitor.Report) Visible {
 		v.Audio = r.Health.Audio
 	}
 	if r.Health.Reported() {
-		v.Conditions = Conditions(r.Health.Conditions)
+		v.Conditions, v.Renditions = Conditions(r.Health.Conditions), Renditions(r.Health.Renditions)
 	}
 	if r.Visibility != nil {
 		v.LastError, v.Blind = r.Visibility.LastError, !r.Visibility.BlindSince.IsZero()
