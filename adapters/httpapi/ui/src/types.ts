@@ -34,6 +34,22 @@ export interface DetectorState {
   values: Record<string, number>;
 }
 
+// RenditionState is what the newest look at a rendition has found that is not the watched one.
+export interface RenditionState {
+  height: number; // lines; 0: unknown
+  bandwidth: number; // bits per second; 0: unknown
+  state: "ok" | "failed" | "stalled" | "black" | "gone" | "unknown";
+  looked_at: string | null;
+}
+
+export interface Health {
+  video: string;
+  audio: string;
+  last_check_at: string | null;
+  conditions?: DetectorState[];
+  renditions?: RenditionState[];
+}
+
 export interface Monitor {
   monitor_id: string;
   number: number;
@@ -41,7 +57,7 @@ export interface Monitor {
   status: Status;
   reason?: string;
   stream_status: StreamStatus;
-  health: { video: string; audio: string; last_check_at: string | null; conditions?: DetectorState[] };
+  health: Health;
   last_error: string | null;
   blind_since: string | null;
   last_observed_at: string | null;

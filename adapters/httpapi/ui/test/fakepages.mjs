@@ -28,6 +28,8 @@ export function fill(gateway) {
   const watched = gateway.monitors.get(id);
   watched.config = { ...watched.config, preset: "music", detectors: { made_up: { threshold_sec: 60, above_db: -12 } } };
   watched.health.conditions = [{ detector: "made_up", condition: "made_up_heard", track: "audio", state: "made_up", since: at(-90), alerted: true, values: { level_db: -3.456, left_of_the_stage_dbfs: -15.6, right_of_the_stage_dbfs: -120 } }];
+  const rendition = (height, bandwidth, state, age) => ({ height, bandwidth, state, looked_at: age === null ? null : at(-age) });
+  watched.health.renditions = [rendition(1080, 4_500_000, "ok", 200), rendition(720, 2_800_000, "black", 20), rendition(480, 0, "gone", 20), rendition(0, 0, "unknown", null)];
   const [black] = incident(2).conditions;
   gateway.incidents.set(incident(2).incident_id, incident(2, { conditions: [black, { ...black, name: "silent" }] }));
   gateway.evidence = [evidence(2)];

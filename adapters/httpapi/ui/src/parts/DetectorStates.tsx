@@ -5,8 +5,9 @@ import { detectors, detectorWords } from "../detectors";
 import { text } from "../i18n";
 import { now } from "../store";
 import { clockDay, decimal, wholeDuration } from "../time";
-import type { DetectorState, Monitor } from "../types";
+import type { Health, Monitor } from "../types";
 import { Glyph } from "./Glyph";
+import { Renditions } from "./Renditions";
 import { conditionGlyph, healthWord } from "./State";
 
 const looks: Record<string, string> = { ok: "is-on_air", unknown: "is-off" };
@@ -15,7 +16,7 @@ const looks: Record<string, string> = { ok: "is-on_air", unknown: "is-off" };
 export function DetectorStates({ monitor }: { monitor: Monitor }) {
   const words = text.value.monitor;
   const runs = monitor.config.detectors ?? {};
-  const states = useStates(monitor);
+  const health = useHealth(monitor);
   const rows = detectors.value.filter((d) => runs[d.name]);
   if (rows.length === 0) return null;
   return (
@@ -25,7 +26,7 @@ export function DetectorStates({ monitor }: { monitor: Monitor }) {
       </div>
       <ul class="detector-states card-body">
         {rows.map((d) => {
-          const state = states.find((s) => s.detector === d.name);
+          const state = health.conditions?.find((s) => s.detector === d.name);
           const labels = detectorWords(d)?.values ?? {};
           return (
             <li key={d.name}>
@@ -44,14 +45,15 @@ export function DetectorStates({ monitor }: { monitor: Monitor }) {
           );
         })}
       </ul>
+      {health.renditions && <Renditions renditions={health.renditions} />}
     </section>
   );
 }
 
-// useStates reads the states at each check: the feed tells only that one has changed, not what is measured.
-function useStates(monitor: Monitor): DetectorState[] {
-  const read = useSignal<DetectorState[] | null>(null);
-  const told = JSON.stringify(monitor.health.conditions ?? []);
+// useHealth reads the health at each check: the feed tells only that a state has changed, not what is measured.
+function useHealth(monitor: Monitor): Health {
+  const read = useSignal<Health | null>(null);
+  const told = JSON.stringify([monitor.health.conditions, monitor.health.renditions]);
   const id = monitor.monitor_id;
   const active = !monitor.ended_at && Object.values(monitor.config.detectors ?? {}).some(Boolean);
   const everyMs = Math.max(10, monitor.config.check_interval_sec) * 1000;
@@ -61,7 +63,7 @@ function useStates(monitor: Monitor): DetectorState[] {
     const abort = new AbortController();
     const again = () =>
       api.read(id, abort.signal).then(
-        (m) => (read.value = m.health.conditions ?? []),
+        (m) => (read.value = m.health),
         () => undefined, // the feed says that the connection is lost
       );
     const timer = setInterval(() => !document.hidden && void again(), everyMs);
@@ -70,5 +72,5 @@ function useStates(monitor: Monitor): DetectorState[] {
       abort.abort();
     };
   }, [id, told, active, everyMs]);
-  return read.value ?? monitor.health.conditions ?? [];
+  return read.value ?? monitor.health;
 }

@@ -285,6 +285,8 @@ test("optional detectors are those of the preset, and single ones are switched a
     await page.getByText("Made-up sound").waitFor(); // on the page of the monitor
     assert.deepEqual([sent[0].config.preset, sent[0].config.detectors], ["music", { made_up: { threshold_sec: 60, above_db: -20 } }]);
     await page.getByText("alert after 1 min · level db: −3.46").waitFor();
+    const qualities = page.getByRole("listitem").filter({ hasText: "720p · 2.8 Mb/s" });
+    assert.match(await qualities.innerText(), /black\s+looked at \d/);
     await page.getByRole("button", { name: "Change" }).first().click();
     await page.locator("dialog summary").click();
     await page.locator("dialog").getByLabel("Made-up sound").uncheck();
