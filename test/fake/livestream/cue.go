@@ -36,6 +36,7 @@ const (
 type Cue struct {
 	At    time.Duration // since the stream's first frame (Preroll included)
 	Do    Action
+	Itag  int             // of the only rendition in which the picture changes, of Black and Picture; 0: all
 	Part  Part            // Fail and Heal
 	Fault httpfault.Fault // Fail
 }

@@ -45,7 +45,7 @@ func (s *Stream) isGap(n int64) bool {
 func (s *Stream) unit(r Rendition, offset time.Duration) unit {
 	u := unit{rendition: r, container: s.config.Packaging.Container, length: s.config.Segment, phase: phaseOf(s.position(offset), s.config.Segment)}
 	if r.HasVideo() {
-		u.black = s.timeline.spans(offset, offset+u.length, Black, Picture)
+		u.black = s.timeline.of(r.Itag).spans(offset, offset+u.length, Black, Picture)
 		u.still = s.timeline.spans(offset, offset+u.length, Still, Motion)
 		u.bars = s.timeline.spans(offset, offset+u.length, Bars, NoBars)
 	}

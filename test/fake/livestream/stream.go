@@ -98,6 +98,15 @@ func (s *Stream) Renditions() []Rendition { return slices.Clone(s.config.Renditi
 // the first frame that shows it.
 func (s *Stream) Black(on bool) time.Time { return s.toggle(on, Black, Picture) }
 
+// BlackIn makes the picture of one rendition black, or brings it back, and returns the instant.
+func (s *Stream) BlackIn(itag int, on bool) time.Time {
+	action := Picture
+	if on {
+		action = Black
+	}
+	return s.Do(Cue{Do: action, Itag: itag})
+}
+
 // Silence takes the sound away, or brings it back, and returns the instant.
 func (s *Stream) Silence(on bool) time.Time { return s.toggle(on, Silence, Sound) }
 

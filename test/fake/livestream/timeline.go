@@ -27,6 +27,13 @@ func (t *timeline) add(c Cue) {
 	t.cues = slices.Insert(t.cues, i, c)
 }
 
+// of returns the timeline of one rendition: without the cues of another one.
+func (t *timeline) of(itag int) *timeline {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return &timeline{cues: slices.DeleteFunc(slices.Clone(t.cues), func(c Cue) bool { return c.Itag != 0 && c.Itag != itag })}
+}
+
 // last returns the latest cue at or before at that does one of actions.
 func (t *timeline) last(at time.Duration, actions ...Action) (Cue, bool) {
 	t.mu.Lock()
