@@ -228,8 +228,8 @@ bench-growth: tools ## measure a database of MONITORS (100000) and EVENTS (10000
 	@go run ./test/program/benchgrowth $(if $(MONITORS),-monitors $(MONITORS)) $(if $(EVENTS),-events $(EVENTS)) $(if $(DIR),-dir $(DIR))
 
 .PHONY: bench-density
-bench-density: tools ## measure what a live stream costs a gateway that watches N (100,300,1000) of them, FOR (15m) each (an hour); STORMS=1: what happens to all at once, too
-	@go run ./test/program/benchdensity $(if $(N),-n $(N)) $(if $(FOR),-for $(FOR)) $(if $(STORMS),-storms)
+bench-density: tools ## measure what a live stream costs a gateway that watches N (100,300,1000) of them, FOR (15m) each (an hour); PRESET=24x7: with its detectors; STORMS=1: what happens to all at once, too
+	@go run ./test/program/benchdensity $(if $(N),-n $(N)) $(if $(FOR),-for $(FOR)) $(if $(PRESET),-preset $(PRESET)) $(if $(STORMS),-storms)
 
 .PHONY: fuzz
 fuzz: tools ## fuzz each parser for FUZZTIME (30s)

@@ -38,6 +38,7 @@ type options struct {
 	counts   []int
 	duration time.Duration
 	storms   bool
+	preset   string
 	env      []string
 }
 
@@ -46,6 +47,7 @@ func main() {
 	counts := flag.String("n", "100,300,1000", "numbers of `STREAMS`, measured one after the other")
 	flag.DurationVar(&o.duration, "for", 15*time.Minute, "how long each number is measured; 0: storms only")
 	flag.BoolVar(&o.storms, "storms", false, "measure what else can happen to all streams at once, too")
+	flag.StringVar(&o.preset, "preset", "", "a preset's `NAME`, such as 24x7, whose optional detectors run")
 	flag.Func("env", "another `NAME=VALUE` of the gateway's environment; may be given several times", func(v string) error {
 		o.env = append(o.env, v)
 		return nil
@@ -76,7 +78,7 @@ func measureAll(ctx context.Context, o options, dir string) error {
 		if ctx.Err() != nil {
 			break
 		}
-		r := result{Streams: n, Env: o.env}
+		r := result{Streams: n, Preset: o.preset, Env: o.env}
 		if err := measure(ctx, o, &r, binary, filepath.Join(dir, strconv.Itoa(n))); err != nil {
 			r.Failure = err.Error()
 			errs = append(errs, fmt.Errorf("%d streams: %w", n, err))

@@ -28,6 +28,7 @@ const (
 // result is what was measured of one number of streams.
 type result struct {
 	Streams     int
+	Preset      string   `json:",omitempty"`
 	Env         []string // of the gateway, beside its defaults here
 	DurationSec float64
 
@@ -134,9 +135,13 @@ func (m *run) startGateway(ctx context.Context, data string) error {
 
 // register registers stream k.
 func (m *run) register(ctx context.Context, k int) error {
-	id, err := m.gateway.Register(ctx, "https://www.youtube.com/watch?v="+videoID(k), m.receiver.URL(), map[string]any{
+	config := map[string]any{
 		"check_interval_sec": interval.Seconds(), "blackout_threshold_sec": threshold.Seconds(), "silence_threshold_sec": threshold.Seconds(),
-	})
+	}
+	if m.preset != "" {
+		config["preset"] = m.preset // single values win
+	}
+	id, err := m.gateway.Register(ctx, "https://www.youtube.com/watch?v="+videoID(k), m.receiver.URL(), config)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.monitors[id] = k
