@@ -2,7 +2,8 @@ package detector
 
 import "time"
 
-// CaptionsMissing is a picture without the text of captions that it had before (section 6.8).
+// CaptionsMissing is a picture without the text of captions that were declared, or that it had before
+// (section 6.8).
 const CaptionsMissing Name = "captions_missing"
 
 var captionsMissing = Detector{
@@ -31,8 +32,8 @@ func judgeCaptions(m captionMemory, since time.Time, s Sample, _ func(string) fl
 	switch {
 	case s.Captions != nil && *s.Captions == CaptionText:
 		return captionMemory{Seen: true}, Verdict{Since: s.To, Values: map[string]float64{"captions": 1}}
-	case s.Captions != nil && !m.Seen:
-		return m, Verdict{}
+	case !m.Seen && !s.CaptionsDeclared:
+		return m, Verdict{Unknown: true}
 	case s.Captions == nil || !s.hasSound():
 		if !m.Missing && !since.IsZero() {
 			since = s.To

@@ -49,14 +49,19 @@ func TestCaptionsAreMissedFromTheirLastTextOn(t *testing.T) { // section 6.8
 		s.Intervals = map[detector.Name][]detector.Interval{detector.Silence: {{To: 5 * time.Second}}}
 	}
 	j := judge(t, detector.CaptionsMissing)
-	j.sample(captions(detector.NoCaptions), "good") // there were none to be missed
-	j.sample(captions(detector.EmptyCaptions), "good")
+	j.sample(captions(detector.NoCaptions), "unknown") // there were none to be missed
+	j.sample(captions(detector.EmptyCaptions), "unknown")
 	j.sample(captions(detector.CaptionText), "good since 25")
 	j.sample(captions(detector.EmptyCaptions), "unknown since 35", silent) // this time does not count
 	j.sample(captions(detector.EmptyCaptions), "35-45 since 35")
 	j.sample(captions(detector.EmptyCaptions), "unknown since 35", silent) // they are missing since then
 	j.sample(captions(detector.NoCaptions), "35-65 since 35")
 	j.sample(captions(detector.CaptionText), "good since 75")
+
+	declared := func(s *detector.Sample) { s.CaptionsDeclared = true }
+	j = judge(t, detector.CaptionsMissing)
+	j.sample(captions(detector.EmptyCaptions), "unknown", declared, silent)
+	j.sample(captions(detector.EmptyCaptions), "10-15 since 10", declared)
 }
 
 func damage(seconds float64) detector.Measured {

@@ -20,6 +20,8 @@ type Sample struct {
 
 	Renditions []Rendition // of the stream, but for the watched one; the largest first
 
+	CaptionsDeclared bool // the stream's list of renditions says that its picture has captions
+
 	Intervals map[Name][]Interval
 	Measured
 }

@@ -17,6 +17,7 @@ type mediaFeed struct {
 	Egress        string    `json:"egress,omitempty"` // the address to which URL is bound
 	Quality       quality   `json:"quality"`
 	Tracks        trackSet  `json:"tracks"`
+	HasCaptions   bool      `json:"has_captions,omitempty"` // as Rendition.HasCaptions
 	Newest        newest    `json:"newest"`
 	Clock         mediaTime `json:"clock"`
 	Outage        outage    `json:"outage"`
@@ -189,6 +190,7 @@ func (all mediaFeeds) replace(choices []choice, now time.Time) mediaFeeds {
 			f.Refusals = min(f.Refusals, 1)
 		}
 		f.URL, f.Quality, f.Tracks, f.Ended = c.rendition.URL, c.rendition.quality(), c.tracks, false
+		f.HasCaptions = c.rendition.HasCaptions
 		next = append(next, f)
 	}
 	return next

@@ -60,7 +60,7 @@ func TestTheRenditionsWatchedFollowThePreference(t *testing.T) { // S8
 	}{
 		{"both tracks together", list{both("360", 360), both("144", 144), both("720", 720)}, "144", "720"},
 		{"together is better than apart", list{video("144", 144), audio("a", 1), both("360", 360)}, "360", "360"},
-		{"of one height by bandwidth", list{{"b", 144, 200, true, true, false}, {"a", 144, 100, true, true, false}}, "a", "b"},
+		{"of one height by bandwidth", list{{URL: "b", Height: 144, Bandwidth: 200, HasVideo: true, HasAudio: true}, {URL: "a", Height: 144, Bandwidth: 100, HasVideo: true, HasAudio: true}}, "a", "b"},
 		{"apart", list{video("360", 360), video("144", 144), audio("high", 2), audio("low", 1)}, "144 low", "360 high"},
 		{"apart at one URL", list{video("u", 144), audio("u", 1)}, "u", "u"},
 		{"the stream's own sound", list{video("144", 144), foreign("commentary", 1), audio("own", 2)}, "144 own", "144 own"},

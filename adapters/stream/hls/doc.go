@@ -20,7 +20,8 @@
 // follows as a rendition, once for each URL. A variant with video has no audio if all
 // renditions of its audio group have playlists of their own. The default of a group
 // (DEFAULT=YES, otherwise the first) is the main audio; the others are alternates.
-// I-frame playlists, subtitles and other camera angles are left out.
+// Captions are those that a variant declares (CLOSED-CAPTIONS), and one rendition of TYPE=SUBTITLES: the
+// default, otherwise the first. I-frame playlists, further subtitles and other camera angles are left out.
 //
 // # Media playlists
 //

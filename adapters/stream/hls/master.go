@@ -40,24 +40,30 @@ func (s *masterScan) playlist(base *url.URL) (watch.Playlist, error) {
 	if len(renditions) == 0 {
 		return watch.Playlist{}, s.defect.failure("a master playlist without a rendition")
 	}
-	return watch.Playlist{Renditions: s.audio.appendTo(renditions), Defect: s.defect.problem}, nil
+	renditions = s.audio.appendTo(renditions)
+	if uri, problem := resolve(base, s.captions); s.captions != "" && problem == "" {
+		renditions = append(renditions, watch.Rendition{URL: uri, HasCaptions: true})
+	}
+	return watch.Playlist{Renditions: renditions, Defect: s.defect.problem}, nil
 }
 
 // masterScan is a master playlist while it is scanned line by line.
 type masterScan struct {
-	text    bytes.Buffer    // EXT-X-STREAM-INF and URI of each variant, for the library
-	audio   audioRenditions // EXT-X-MEDIA of TYPE=AUDIO
-	defect  defect
-	failure *watch.Failure
-	line    int // that is being scanned
+	text     bytes.Buffer    // EXT-X-STREAM-INF and URI of each variant, for the library
+	audio    audioRenditions // EXT-X-MEDIA of TYPE=AUDIO
+	captions string          // the URI of the EXT-X-MEDIA of TYPE=SUBTITLES that players choose; empty: there is none
+	defect   defect
+	failure  *watch.Failure
+	line     int // that is being scanned
 
 	variants, iframes, media int
+	captionsDefault          bool   // captions has DEFAULT=YES
 	uriDue                   bool   // EXT-X-STREAM-INF was seen, its URI not yet
 	inf                      []byte // the attributes of that tag; empty: the variant is left out
 }
 
 // add takes one line. It leaves out I-frame playlists, which have neither audio nor
-// every frame, subtitles, and other camera angles.
+// every frame, further subtitles, and other camera angles.
 func (s *masterScan) add(number int, line line) {
 	if s.failure != nil {
 		return
@@ -85,8 +91,11 @@ func (s *masterScan) addMedia(list []byte) {
 	if !ok {
 		s.defect.note(s.line, "EXT-X-MEDIA is not an attribute list")
 	}
-	if ok && a["TYPE"] == "AUDIO" {
-		s.audio = append(s.audio, audioRendition{group: a["GROUP-ID"], uri: a["URI"], isDefault: a["DEFAULT"] == "YES"})
+	switch isDefault := a["DEFAULT"] == "YES"; {
+	case a["TYPE"] == "AUDIO":
+		s.audio = append(s.audio, audioRendition{group: a["GROUP-ID"], uri: a["URI"], isDefault: isDefault})
+	case a["TYPE"] == "SUBTITLES" && (s.captions == "" || isDefault && !s.captionsDefault):
+		s.captions, s.captionsDefault = a["URI"], isDefault
 	}
 }
 

@@ -21,7 +21,7 @@ func TestAMasterPlaylistBecomesRenditions(t *testing.T) {
 		"a master with EXT-X-START":                muxed + "#EXT-X-START:TIME-OFFSET=1\n",
 		"a master with a tag of media playlists":   muxed + "#EXT-X-PLAYLIST-TYPE:EVENT\n",
 		"a master with I-frame playlists":          muxed + `#EXT-X-I-FRAME-STREAM-INF:BANDWIDTH=1,URI="iframes"` + "\n",
-		"a master with subtitles and keys":         muxed + `#EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID="s",URI="s"` + "\n" + `#EXT-X-SESSION-KEY:METHOD=AES-128,URI="k"` + "\n",
+		"a master with subtitles without playlist": muxed + `#EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID="s"` + "\n" + `#EXT-X-SESSION-KEY:METHOD=AES-128,URI="k"` + "\n",
 		"a master with an invalid attribute value": muxed[:8] + "#EXT-X-MEDIA:TYPE=AUDIO,DEFAULT=maybe\n" + muxed[8:],
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -68,6 +68,7 @@ const (
 	video     = "v"
 	audio     = "a"
 	alternate = "!"
+	captions  = "c"
 )
 
 // renditionsText lists the renditions of a master playlist: URL, tracks, and
@@ -86,19 +87,25 @@ func renditionsText(t *testing.T, text string) string {
 		if r.Alternate {
 			s += alternate
 		}
+		if r.HasCaptions {
+			s += captions
+		}
 		all = append(all, s)
 	}
 	return strings.Join(all, ", ")
 }
 
-func TestAudioRenditionsHaveTheirOwnPlaylists(t *testing.T) {
+func TestAudioAndTextHaveTheirOwnPlaylists(t *testing.T) {
 	variant := func(uri, rest string) string { return "#EXT-X-STREAM-INF:BANDWIDTH=1," + rest + "\n" + uri + "\n" }
 	audioTag := func(group, rest string) string {
 		return fmt.Sprintf("#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=%q,NAME=\"x\",%s\n", group, rest)
 	}
+	subtitles := func(uri, rest string) string {
+		return `#EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID="s",URI="` + uri + `"` + rest + "\n"
+	}
 	v := variant("v", `CODECS="avc1.4d401f,mp4a.40.2",AUDIO="a"`)
 	for name, c := range map[string]struct{ text, want string }{
-		"Apple's example":                                    {apple[len("#EXTM3U\n"):], "v5/prog_index.m3u8 v, v5/prog_index.m3u8 v, a1/prog_index.m3u8 a, a2/prog_index.m3u8 a"},
+		"Apple's example":                                    {apple[len("#EXTM3U\n"):], "v5/prog_index.m3u8 vc, v5/prog_index.m3u8 v, a1/prog_index.m3u8 a, a2/prog_index.m3u8 a, s1/en/prog_index.m3u8 c"},
 		"one audio rendition":                                {v + audioTag("a", `URI="s"`), "v v, s a"},
 		"audio renditions before the variants":               {audioTag("a", `URI="s"`) + v, "v v, s a"},
 		"the default is not an alternate":                    {v + audioTag("a", `URI="s"`) + audioTag("a", `URI="t",DEFAULT=YES`) + audioTag("a", `URI="u",DEFAULT=NO`), "v v, s a!, t a, u a!"},
@@ -119,7 +126,13 @@ func TestAudioRenditionsHaveTheirOwnPlaylists(t *testing.T) {
 		"an unknown group":                                   {variant("v", `CODECS="avc1.4d401f,mp4a.40.2",AUDIO="b"`) + audioTag("a", `URI="s"`), "v va, s a"},
 		"audio without a group":                              {variant("v", `CODECS="avc1.4d401f,mp4a.40.2"`) + `#EXT-X-MEDIA:TYPE=AUDIO,URI="s"` + "\n", "v va, s a"},
 		"an empty URI is no URI":                             {v + audioTag("a", `URI=""`), "v va"},
-		"other video renditions and subtitles are left out":  {v + audioTag("a", `URI="s"`) + `#EXT-X-MEDIA:TYPE=VIDEO,GROUP-ID="a",URI="x"` + "\n" + `#EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID="a",URI="y"` + "\n", "v v, s a"},
+		"other video renditions are left out":                {v + audioTag("a", `URI="s"`) + `#EXT-X-MEDIA:TYPE=VIDEO,GROUP-ID="a",URI="x"` + "\n", "v v, s a"},
+		"no captions, and said":                              {variant("v", "CLOSED-CAPTIONS=NONE"), "v va"},
+		"captions in the picture":                            {variant("v", `CLOSED-CAPTIONS="cc"`), "v vac"},
+		"captions as text":                                   {v + subtitles("y", ""), "v va, y c"},
+		"of two texts the first":                             {v + subtitles("y", "") + subtitles("z", ""), "v va, y c"},
+		"or that which is default":                           {v + subtitles("x", "") + subtitles("y", ",DEFAULT=YES") + subtitles("z", ",DEFAULT=YES"), "v va, y c"},
+		"a text that is no web URL":                          {v + subtitles("file:///etc/passwd", ""), "v va"},
 		"a video rendition does not change the audio":        {v + `#EXT-X-MEDIA:TYPE=VIDEO,GROUP-ID="a",URI="x"` + "\n", "v va"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -32,7 +32,7 @@ func newRendition(base *url.URL, v *m3u8.Variant, all audioRenditions) (r watch.
 	if problem != "" {
 		return r, "the URI of a rendition is " + problem
 	}
-	r = watch.Rendition{URL: uri, Height: height(v.Resolution), Bandwidth: int(v.Bandwidth)}
+	r = watch.Rendition{URL: uri, Height: height(v.Resolution), Bandwidth: int(v.Bandwidth), HasCaptions: v.Captions != "" && v.Captions != "NONE"}
 	r.HasVideo, r.HasAudio = tracks(v.Codecs)
 	if r.Height > 0 {
 		r.HasVideo = true

@@ -211,6 +211,30 @@ func TestOnlyUsableFormatsBecomeRenditions(t *testing.T) {
 	}
 }
 
+func TestCaptionsAreTextsOfAnHLSPlaylist(t *testing.T) {
+	text := func(language, protocol, url string) string {
+		return fmt.Sprintf(`%q:[{"ext":"vtt","url":"https://x.googlevideo.com/timedtext"},{"protocol":%q,"url":%q}]`, language, protocol, url)
+	}
+	japanese := text("ja", "m3u8_native", "https://x.googlevideo.com/ja")
+	for name, c := range map[string]struct{ subtitles, url string }{
+		"the first language":     {"{" + japanese + "," + text("en", "m3u8", "https://x.googlevideo.com/en") + "}", "https://x.googlevideo.com/en"},
+		"only HLS that is given": {"{" + japanese + "," + text("en", "http_dash_segments", "https://x.googlevideo.com/en") + "}", "https://x.googlevideo.com/ja"},
+		"no file":                {"{" + text("en", "m3u8", "file:///etc/passwd") + "}", ""},
+		"another form":           {`["en"]`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := ytdlp.Read("abcdefghijk", []byte(`{"id":"abcdefghijk","live_status":"is_live","formats":[{"protocol":"m3u8","url":"https://x.googlevideo.com/1"}],"subtitles":`+c.subtitles+`}`), nil)
+			want := []watch.Rendition{{URL: "https://x.googlevideo.com/1", HasVideo: true, HasAudio: true}}
+			if c.url != "" {
+				want = append(want, watch.Rendition{URL: c.url, HasCaptions: true})
+			}
+			if !slices.Equal(got.Renditions, want) {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
 func TestDASHIsUsedOnlyWithoutHLS(t *testing.T) {
 	const (
 		mpd   = `"manifest_url":"https://x.googlevideo.com/api/manifest/dash/sig/AA"`

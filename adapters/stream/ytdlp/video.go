@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net/url"
 	"slices"
@@ -34,6 +35,14 @@ type video struct {
 	Uploader   any      `json:"uploader"`          // as FullTitle; pages of some videos name no channel
 	Release    float64  `json:"release_timestamp"` // Unix seconds: the scheduled, later the actual start
 	Formats    []format `json:"formats"`
+
+	Subtitles json.RawMessage `json:"subtitles"` // by language, lists of subtitle; a site's page decides their form
+}
+
+// subtitle is one form of the captions in a language.
+type subtitle struct {
+	URL      string `json:"url"`
+	Protocol string `json:"protocol"`
 }
 
 type format struct {
@@ -120,9 +129,29 @@ func (v *video) renditions() (list []watch.Rendition, manifest string) {
 		}
 	}
 	if len(list) == 0 {
-		manifest = mpd
+		return nil, mpd
+	}
+	if captions := v.captions(); captions != "" {
+		list = append(list, watch.Rendition{URL: captions, HasCaptions: true})
 	}
 	return list, manifest
+}
+
+// captions returns the URL of the HLS playlist with captions as text, of the first language in the
+// order of the alphabet; empty: there is none.
+func (v *video) captions() string {
+	var all map[string][]subtitle
+	if json.Unmarshal(v.Subtitles, &all) != nil {
+		return ""
+	}
+	for _, language := range slices.Sorted(maps.Keys(all)) {
+		for _, s := range all[language] {
+			if strings.HasPrefix(s.Protocol, "m3u8") && isWebURL(s.URL) {
+				return s.URL
+			}
+		}
+	}
+	return ""
 }
 
 // expiry returns when the first of an answer's URLs expires; zero: unknown.

@@ -130,7 +130,7 @@ func CheckPlaylist(t testing.TB, p watch.Playlist, l Limits) {
 	must.Get(json.Marshal(p))(t)
 	for _, r := range p.Renditions {
 		checkURL(t, r.URL, l)
-		if r.Height < 0 || r.Bandwidth < 0 || !r.HasVideo && !r.HasAudio || r.Alternate && !r.HasAudio {
+		if r.Height < 0 || r.Bandwidth < 0 || !r.HasVideo && !r.HasAudio && !r.HasCaptions || r.Alternate && !r.HasAudio {
 			t.Errorf("rendition %+v", r)
 		}
 	}
