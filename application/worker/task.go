@@ -41,7 +41,7 @@ func (r taskRunner) run(ctx context.Context, t watch.Task) watch.Observation {
 		look := watch.RenditionLook{Playlist: r.readPlaylist(ctx, t)}
 		if n := len(look.Playlist.Segments); n > 0 {
 			newest := look.Playlist.Segments[n-1]
-			a := r.analyse(ctx, newest, watch.LookAtRendition(newest))
+			a := r.analyse(ctx, newest, watch.LookAtRendition(newest, t.Look.Text))
 			look.Analysis = &a
 		}
 		return look

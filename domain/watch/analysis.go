@@ -76,7 +76,8 @@ func (a analyses) soundGoesOn() bool {
 func (a analyses) apply(f *mediaFeed) {
 	renditions := otherRenditionLooks(a).judge(f)
 	for _, s := range f.bisection.samples {
-		s.OtherSound, s.CaptionsDeclared = !f.Tracks.Audio && a.soundGoesOn(), f.HasCaptions
+		s.OtherSound = !f.Tracks.Audio && a.soundGoesOn()
+		s.Captions, s.CaptionsDeclared = a.state.Text.captions(s.Captions), f.HasCaptions || a.state.Text.URL != ""
 		s.Renditions, s.Taken = renditions, s.Taken|detector.Renditions
 		for _, d := range a.rules.running(f.Tracks) {
 			c := a.state.Conditions.of(d)

@@ -16,11 +16,14 @@ type Look struct {
 	// KeyFrames says that key frames of the picture are enough, whatever they show, and that no sound has to
 	// be decoded.
 	KeyFrames bool
+
+	Text bool // the segment has captions as text (WebVTT), and neither picture nor sound
 }
 
-// LookAtRendition is how closely to look at a segment of a rendition that is not watched.
-func LookAtRendition(s Segment) Look {
-	return Look{Video: s.Duration, Audio: s.Duration, KeyFrames: true}
+// LookAtRendition is how closely to look at a segment of a rendition that is not watched. text says that
+// it has captions as text.
+func LookAtRendition(s Segment, text bool) Look {
+	return Look{Video: s.Duration, Audio: s.Duration, KeyFrames: true, Text: text}
 }
 
 // look returns how closely to look at a segment of a feed. It is every frame of a track while a

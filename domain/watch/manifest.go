@@ -66,6 +66,9 @@ func (m manifests) adopt(o Resolution) {
 		}
 	}
 	m.state.Manifest = manifest{AdoptedAt: m.now, ExpiresAt: o.Expires, Egress: o.Egress}
+	if len(o.Renditions) > 0 {
+		captionTexts(m).learn(o.Renditions)
+	}
 	if choices == nil {
 		m.state.Manifest.PendingURL = o.Manifest
 		return
@@ -99,6 +102,7 @@ func (m manifests) takeRenewed(o Playlist) bool {
 	choices := []choice{{Rendition{URL: o.URL}, bothTracks}}
 	if len(o.Renditions) > 0 {
 		m.state.Manifest.Nesting++
+		captionTexts(m).learn(o.Renditions)
 		choices = chooseRenditions(o.Renditions, m.rules.Prefer, m.state.Feeds.avoided())
 	}
 	if o.Failure == nil && len(choices) == 0 {
@@ -128,6 +132,7 @@ func (m manifests) expand(f *mediaFeed, renditions []Rendition) *Failure {
 		choices[i].tracks = choices[i].tracks.and(f.Tracks)
 	}
 	m.state.Manifest.Nesting++
+	captionTexts(m).learn(renditions)
 	m.revise()
 	at := slices.Index(m.state.Feeds, f)
 	m.state.Feeds = slices.Replace(m.state.Feeds, at, at+1, mediaFeeds{f}.replace(choices, m.now)...)

@@ -177,6 +177,34 @@ func TestCaptionsAreMissedWhilePictureAndSoundHavePlaylistsOfTheirOwn(t *testing
 	}
 }
 
+// texts lists captions as text, which have a text in these times and no cue in others.
+func texts(s ...float64) option {
+	return func(w *world) {
+		w.texts = spans(s)
+		w.measure = func(a *watch.Analysis, task watch.Task) { // the picture has none
+			state := detector.NoCaptions
+			a.Measured.Taken, a.Measured.Captions = task.Look.Measure, &state
+		}
+	}
+}
+
+func TestCaptionsAsTextAreReadBesideTheMedia(t *testing.T) { // section 6.8
+	read := func(in span, at ...float64) []tasks { return []tasks{{watch.TaskRendition, in, at}} }
+	viaMaster := func(w *world) { w.viaMaster = true }
+	set := []option{runs(detector.CaptionsMissing), texts(0, 100, 350, 500)}
+	const missed = "50 started since 0, 220 captions_missing since 100 for 120, 360 captions_missing_recovered since 100 until 358 for 258"
+	follow(t, []timeline{
+		{"of an answer", set, 50, 420, missed, read(span{50, 95}, 50, 60, 70, 80, 90)},
+		{"of a master playlist", append(set, viaMaster), 50, 420, missed, nil},
+		{"none of whose playlists is there any more", []option{runs(detector.CaptionsMissing), texts(0, 500), failing(watch.FailureExpired), noPlaylistIn("/text/", 100, 350)}, 50, 420,
+			"50 started since 0, 210 captions_missing since 90 for 120, 350 captions_missing_recovered since 90 until 348 for 258", nil},
+		{"whose playlist stands still", []option{runs(detector.CaptionsMissing), texts(0, 500), stallsIn("/text/", 100, 350)}, 50, 420,
+			"50 started since 0, 270 captions_missing since 150 for 120, 350 captions_missing_recovered since 150 until 348 for 198", nil},
+		{"whose server refuses this address says nothing", []option{runs(detector.CaptionsMissing), texts(0, 500), failing(watch.FailureRefused), noPlaylistIn("/text/", 100, 350)}, 50, 420, "50 started since 0", nil},
+		{"not read unless a detector judges them", []option{texts(0, 100)}, 50, 300, "50 started since 0", read(span{0, 300})},
+	})
+}
+
 // loudness measures sound of -20 LUFS, and of another loudness in these times.
 func loudness(lufs float64, s ...float64) option {
 	return func(w *world) {

@@ -58,7 +58,7 @@ type Task struct {
 	AvoidedEgress string    // TaskResolve: the address through which not to ask, if there is another
 	Segment       Segment   // TaskSegment: to be analysed
 	Urgency       Urgency   // TaskResolve: of its answer
-	Look          Look      // TaskSegment: how closely (decision S18), and what to measure
+	Look          Look      // TaskSegment: how closely (decision S18), and what to measure; TaskRendition: its Text
 }
 
 // planner decides which task is due when. It reads the state and changes nothing.
@@ -74,8 +74,12 @@ func (p planner) tasks() []Task {
 	if t, ok := p.mediaTask(); ok {
 		tasks = append(tasks, t)
 	}
-	if t, ok := p.renditionTask(); ok {
-		tasks = append(tasks, t)
+	look, looks := p.renditionTask()
+	if t, ok := p.captionTask(); ok && (!looks || t.At.Before(look.At)) {
+		look, looks = t, true
+	}
+	if looks {
+		tasks = append(tasks, look)
 	}
 	if at := p.wakeAt(); !at.IsZero() {
 		tasks = append(tasks, Task{Kind: TaskWake, At: at})

@@ -29,6 +29,7 @@ type state struct {
 	Manifest    manifest             `json:"manifest"`
 	Feeds       mediaFeeds           `json:"feeds,omitempty"`
 	Others      otherRenditions      `json:"others,omitzero"`
+	Text        captionText          `json:"text,omitzero"`
 	Conditions  conditions           `json:"conditions"`
 	Blind       blindness            `json:"blind"`
 	Signalled   signalled            `json:"signalled,omitzero"`
@@ -80,7 +81,11 @@ func (w *Watcher) Step(now time.Time, o Observation) []Effect {
 	case Analysis:
 		analyses{&w.stream}.handle(o)
 	case RenditionLook:
-		otherRenditionLooks{&w.stream}.handle(o)
+		if o.Playlist.URL == w.state.Text.URL {
+			captionTexts{&w.stream}.handle(o)
+		} else {
+			otherRenditionLooks{&w.stream}.handle(o)
+		}
 	case ClockStep:
 		w.handleClockStep(o)
 	case RulesChanged:

@@ -98,6 +98,9 @@ func (w *world) list(manifest string) (all []watch.Rendition) {
 	if w.separateTracks {
 		return []watch.Rendition{{URL: under("/picture"), HasVideo: true}, {URL: under("/sound"), HasAudio: true}}
 	}
+	if w.texts != nil {
+		all = append(all, watch.Rendition{URL: under("/text"), HasCaptions: true}, watch.Rendition{URL: under("/media"), HasVideo: true, HasAudio: true})
+	}
 	for _, height := range w.heights {
 		if within(w.gone[height], w.now) {
 			continue
@@ -213,6 +216,13 @@ func (w *world) analysis(s watch.Segment, began float64) watch.Analysis {
 	}
 	if w.changeAnalysis != nil {
 		w.changeAnalysis(&a)
+	}
+	if strings.Contains(s.URI, "/text/") {
+		state := detector.EmptyCaptions
+		if within(w.texts, start) {
+			state = detector.CaptionText
+		}
+		a.Measured.Captions = &state
 	}
 	return a
 }

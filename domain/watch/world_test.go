@@ -81,6 +81,7 @@ type world struct {
 	heights         []int                             // of the renditions; none: one rendition, of which nothing is known
 	viaMaster       bool                              // a master playlist lists the renditions
 	gone            map[int][]span                    // those of these heights are not listed
+	texts           []span                            // times with captions in a playlist of their own; none: there is no such playlist
 	blackIn         map[string][]span                 // black in segments whose URL contains the key, in program time
 	playlistFailsIn map[string][]span                 // readings fail of playlists whose URL contains the key
 	segmentsFailIn  map[string][]span                 // analyses fail of segments whose URL contains the key

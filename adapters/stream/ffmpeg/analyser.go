@@ -11,6 +11,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg/decoder"
 	"github.com/stream-monitor/stream-monitor/application/worker/collector"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -67,6 +68,10 @@ func (a *Analyser) Analyse(ctx context.Context, s watch.Segment, look watch.Look
 // analyse reads a segment, and lets the Decoder or the command look at it. Its error is that of
 // Analyse.
 func (a *Analyser) analyse(ctx context.Context, s watch.Segment, look watch.Look, body io.Reader, setting Settings) (watch.Analysis, error) {
+	if look.Text {
+		captions, err := readText(body)
+		return watch.Analysis{Measured: detector.Measured{Captions: &captions, Taken: detector.Captions}}, err
+	}
 	canDecode, canScreen := a.config.Decoder != nil, look.Video > 0
 	if !canDecode && !canScreen {
 		return a.runCommand(ctx, s, body, setting)

@@ -108,7 +108,7 @@ func TestAScreenSeesWhatIsOnKeyFrames(t *testing.T) { // S18
 }
 
 func TestALookAtKeyFramesDecodesNothingElse(t *testing.T) { // S22
-	keyFrames := watch.LookAtRendition(watch.Segment{Duration: 3 * time.Second})
+	keyFrames := watch.LookAtRendition(watch.Segment{Duration: 3 * time.Second}, false)
 	for name, c := range map[string]struct {
 		black [][2]float64
 		mux   []string
