@@ -1,0 +1,10 @@
+// Package hint finds what the record lets expect of a stream (section 16.7): that its sound dies away, that a
+// condition comes back, that it will start late.
+//
+//	minutes of sound level ────────▶ quieter     ─┐
+//	onsets of a condition ─────────▶ recurring   ─┼─▶ Facts.Hints ─▶ Compare ─▶ Changes
+//	starts of the channel's streams ▶ lateStarts ─┘
+//
+// Each hint is a pure function of numbers and of the time. Its limits err on the quiet side: time of which nothing
+// was measured, silence, and too few streams give no hint. A hint is no alert and opens no incident.
+package hint
