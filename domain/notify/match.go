@@ -16,13 +16,18 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/wire"
 )
 
-// Match selects events and incidents. An empty field selects all; the others must all hold.
+// Match selects events and incidents, or hints if it names their kinds. Any other empty field selects all; those
+// that are given must all hold.
 type Match struct {
 	Events      []event.Type      `json:"events"`       // an incident has the event types that begin its conditions
 	Conditions  []incident.Name   `json:"conditions"`   // at least one of them
 	MinSeverity int               `json:"min_severity"` // 0 to incident.MaxSeverity
 	Monitors    []monitor.ID      `json:"monitors"`
 	Metadata    map[string]string `json:"metadata"` // by path, such as channel_name or labels.team; values are compared as text
+
+	// Hints are the kinds of hints that it selects. Then it selects no event and no incident, and without
+	// it no hint.
+	Hints []monitor.HintKind `json:"hints,omitempty"`
 }
 
 // MarshalJSON implements json.Marshaler. An empty list is written as one, never as null.
@@ -35,11 +40,12 @@ func (m Match) MarshalJSON() ([]byte, error) {
 	return wire.Encode(fields(m))
 }
 
-// Subject is an event or an incident that a Match is compared with.
+// Subject is an event, an incident or a hint that a Match is compared with.
 type Subject struct {
-	EventType  event.Type // empty: an incident
-	EventID    string     // empty: no event that is stored
-	IncidentID string     // of the incident, or the one that the event belongs to; empty: none that is stored
+	EventType  event.Type       // empty: an incident or a hint
+	Hint       monitor.HintKind // empty: an event or an incident
+	EventID    string           // empty: no event that is stored
+	IncidentID string           // of the incident, or the one that the event belongs to; empty: none that is stored
 	Conditions []incident.Name
 	Severity   int
 	MonitorID  monitor.ID
@@ -48,7 +54,7 @@ type Subject struct {
 
 // Reason says for one criterion of a Match whether it holds.
 type Reason struct {
-	Criterion string `json:"criterion"` // events, conditions, min_severity, monitors, or metadata. and a path
+	Criterion string `json:"criterion"` // hints, events, conditions, min_severity, monitors, or metadata. and a path
 	Wanted    string `json:"wanted"`
 	Got       string `json:"got"` // empty: the subject has nothing of that kind
 	OK        bool   `json:"ok"`
@@ -59,8 +65,11 @@ func (m Match) Matches(s Subject) bool {
 	return !slices.ContainsFunc(m.Explain(s), func(r Reason) bool { return !r.OK })
 }
 
-// Explain returns a reason for each criterion; none for an empty Match.
+// Explain returns a reason for each criterion; none for an empty Match, unless the subject is a hint.
 func (m Match) Explain(s Subject) (all []Reason) {
+	if len(m.Hints) > 0 || s.Hint != "" {
+		all = append(all, oneOf("hints", m.Hints, []monitor.HintKind{s.Hint}))
+	}
 	if len(m.Events) > 0 {
 		all = append(all, oneOf("events", m.Events, s.events()))
 	}
@@ -120,7 +129,11 @@ func (s Subject) events() (all []event.Type) {
 func (m Match) Check() (problems []error) {
 	problems = checkListed(problems, "match.events", m.Events, func(t event.Type) bool { return slices.Contains(event.Types(), t) })
 	problems = checkListed(problems, "match.conditions", m.Conditions, func(n incident.Name) bool { return slices.Contains(incident.Names(), n) })
+	problems = checkListed(problems, "match.hints", m.Hints, func(k monitor.HintKind) bool { return slices.Contains(monitor.HintKinds(), k) })
 	problems = checkListed(problems, "match.monitors", m.Monitors, func(id monitor.ID) bool { _, err := monitor.ParseID(string(id)); return err == nil })
+	if len(m.Hints) > 0 && (len(m.Events) > 0 || m.MinSeverity > 0) {
+		problems = addProblem(problems, "match.hints", "is given with events or min_severity; a hint has neither")
+	}
 	if m.MinSeverity < 0 || m.MinSeverity > incident.MaxSeverity {
 		problems = addProblem(problems, "match.min_severity", "is %d; accepted is 0 to %d", m.MinSeverity, incident.MaxSeverity)
 	}
@@ -147,7 +160,7 @@ func checkListed[T ~string](problems []error, field string, list []T, known func
 }
 
 func (m Match) isEmpty() bool {
-	return len(m.Events)+len(m.Conditions)+m.MinSeverity+len(m.Monitors)+len(m.Metadata) == 0
+	return len(m.Hints)+len(m.Events)+len(m.Conditions)+m.MinSeverity+len(m.Monitors)+len(m.Metadata) == 0
 }
 
 // FlattenMetadata returns the texts, numbers and booleans of a JSON object by path, such

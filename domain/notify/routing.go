@@ -22,7 +22,7 @@ type Target struct {
 }
 
 // Targets returns the destinations that get an event, or those that get messages about an
-// incident. Each is there once, by the route with the shortest delay; disabled ones are
+// incident or a hint. Each is there once, by the route with the shortest delay; disabled ones are
 // left out.
 func (r Routing) Targets(s Subject) (all []Target) {
 	for _, route := range r.matching(s) {
@@ -45,6 +45,15 @@ func (r Routing) Targets(s Subject) (all []Target) {
 		}
 	}
 	return all
+}
+
+// HintTargets returns the destinations that are told of a hint that has begun now: none while a silence holds back
+// the messages about incidents of its stream.
+func (r Routing) HintTargets(s Subject, now time.Time) []Target {
+	if len(r.silencing(s, now)) > 0 {
+		return nil
+	}
+	return r.Targets(s)
 }
 
 // LeadsTo reports whether the routes send messages about an incident to a destination.
@@ -195,7 +204,7 @@ func (r Routing) SilencedUntil(s Subject, now time.Time) (until time.Time) {
 }
 
 func (r Routing) silencing(s Subject, now time.Time) (all []Silence) {
-	s.EventType = "" // silences concern incidents
+	s.EventType, s.Hint = "", "" // silences concern incidents
 	for _, silence := range r.Silences {
 		if silence.Active(now) && silence.Match.Matches(s) {
 			all = append(all, silence)

@@ -47,6 +47,19 @@ var (
 	blackEvent    = notify.Subject{EventType: event.Blackout, Conditions: []incident.Name{black}, Severity: 1, MonitorID: someMonitor}
 )
 
+var quieterHint = notify.Subject{Hint: monitor.Quieter, MonitorID: someMonitor}
+
+func TestAHintIsToldWhereARouteAsksForIt(t *testing.T) { // section 16.7
+	r := routing(route(notify.Match{Hints: []monitor.HintKind{monitor.Quieter}}, 0, "webhook", "slack"), route(notify.Match{}, 0, "pager"))
+	if got := ids(r.HintTargets(quieterHint, eight)); !slices.Equal(got, []string{"slack"}) {
+		t.Errorf("the hint is told to %v", got)
+	}
+	r.Silences = []notify.Silence{{Match: notify.Match{Monitors: []monitor.ID{someMonitor}}, StartsAt: eight, EndsAt: eight.Add(time.Hour)}}
+	if got := ids(r.HintTargets(quieterHint, eight)); got != nil {
+		t.Errorf("while the stream is silenced, the hint is told to %v", got)
+	}
+}
+
 func TestTheFirstRouteThatMatchesEndsTheSearchUnlessItContinues(t *testing.T) {
 	critical := notify.Match{MinSeverity: 3}
 	for _, c := range []struct {
@@ -102,6 +115,11 @@ func TestEveryCriterionHasToHold(t *testing.T) {
 		{"other metadata", notify.Match{Metadata: map[string]string{"labels.team": "audio"}}, blackIncident, false},
 		{"metadata that it has not", notify.Match{Metadata: map[string]string{"labels.city": ""}}, blackIncident, false},
 		{"one of two", notify.Match{MinSeverity: 1, Conditions: []incident.Name{silent}}, blackIncident, false},
+		{"the kind of a hint", notify.Match{Hints: []monitor.HintKind{monitor.LateStarts, monitor.Quieter}, Monitors: []monitor.ID{someMonitor}}, quieterHint, true},
+		{"another kind of hint", notify.Match{Hints: []monitor.HintKind{monitor.LateStarts}}, quieterHint, false},
+		{"all, of a hint that was not asked for", notify.Match{}, quieterHint, false},
+		{"its stream, of a hint that was not asked for", notify.Match{Monitors: []monitor.ID{someMonitor}}, quieterHint, false},
+		{"hints, of an incident", notify.Match{Hints: monitor.HintKinds()}, blackIncident, false},
 	} {
 		if got := c.match.Matches(c.subject); got != c.want {
 			t.Errorf("%s: %v, want %v: %+v", c.name, got, c.want, c.match.Explain(c.subject))
@@ -144,6 +162,11 @@ func TestARouteThatCannotBeIsRefused(t *testing.T) {
 			r.Match = notify.Match{Events: []event.Type{"alert.flood"}, Conditions: []incident.Name{"wet"}, MinSeverity: -1,
 				Monitors: []monitor.ID{"mon-1"}, Metadata: map[string]string{"": "a"}}
 		}, []string{"match.events", "match.conditions", "match.monitors", "match.min_severity", "a path of match.metadata"}},
+		{"a hint that does not exist", func(r *notify.Route) { r.Match.Hints = []monitor.HintKind{"rain"} }, []string{"match.hints"}},
+		{"a hint with a severity", func(r *notify.Route) {
+			r.Match.Hints, r.Match.MinSeverity = []monitor.HintKind{monitor.Quieter}, 1
+		}, []string{"match.hints"}},
+		{"a default route of hints", func(r *notify.Route) { r.Default, r.Match.Hints = true, []monitor.HintKind{monitor.Quieter} }, []string{"match"}},
 	} {
 		r := valid
 		c.change(&r)

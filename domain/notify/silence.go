@@ -188,6 +188,9 @@ func clockTime(s string) (time.Duration, error) {
 // Check returns what is wrong, as Destination.Check does. The zone of a Window is loaded.
 func (s Silence) Check(now time.Time) (problems []error) {
 	problems = s.Match.Check()
+	if len(s.Match.Hints) > 0 {
+		problems = addProblem(problems, "match.hints", "is for routes: a silence of incidents holds back the hints about their streams, too")
+	}
 	problems = checkText(problems, "by", s.CreatedBy, 1, MaxName)
 	problems = checkText(problems, "comment", s.Comment, 0, MaxComment)
 	problems = checkTime(problems, "from", s.StartsAt)

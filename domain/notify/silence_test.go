@@ -168,6 +168,7 @@ func TestASilenceThatCannotBeIsRefused(t *testing.T) {
 			s.Window = &notify.Window{Weekdays: []string{"monday"}, Start: "2:00", End: "24:00", Timezone: "Mars"}
 		}, []string{"window.weekdays", "window.start", "window.end", "window.timezone"}},
 		{"a wrong match", func(s *notify.Silence) { s.Match.MinSeverity = 4 }, []string{"match.min_severity"}},
+		{"hints", func(s *notify.Silence) { s.Match.Hints = []monitor.HintKind{monitor.Quieter} }, []string{"match.hints"}},
 	} {
 		s := valid
 		c.change(&s)
