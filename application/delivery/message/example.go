@@ -34,8 +34,8 @@ func NewExample(id string, kind notify.MessageKind, now time.Time) Example {
 	return e
 }
 
-// examples returns one message of every kind about every condition, about a storm, and the
-// notices.
+// examples returns one message of every kind about every condition, about a storm, the
+// notices and the hints.
 func examples(now time.Time) (all []Example) {
 	kinds := []notify.MessageKind{
 		notify.Opened, notify.Worse, notify.Reopened, notify.Acknowledged, notify.Recovered, notify.Repeated, notify.Updated,
@@ -54,6 +54,19 @@ func examples(now time.Time) (all []Example) {
 		all = append(all, Example{
 			Name: "notice " + string(n.Cause), Step: notify.NextMessage{Kind: notify.Opened, Push: true},
 			Facts: Facts{ID: exampleID, ThreadID: exampleID, Now: now, Notice: &n},
+		})
+	}
+	for _, h := range []monitor.Hint{
+		{Kind: monitor.Quieter, Numbers: map[string]float64{"db_per_minute": 6.2, "minutes": 5}},
+		{Kind: monitor.Recurring, Condition: incident.NoMedia, Numbers: map[string]float64{"times": 3}},
+		{Kind: monitor.LateStarts, Numbers: map[string]float64{"streams": 4, "min_late_sec": 250, "max_late_sec": 540}},
+	} {
+		h.Since = now.Add(-5 * time.Minute)
+		all = append(all, Example{
+			Name: "hint " + string(h.Kind), Step: notify.NextMessage{Kind: notify.Opened, Push: true},
+			Facts: Facts{ID: exampleID, ThreadID: exampleID, Now: now, Notice: &Notice{At: h.Since, Hint: &Hint{
+				Hint: h, Number: 7, StreamURL: "https://www.youtube.com/watch?v=dQw4w9WgXcQ", ChannelName: "Example Channel", StreamTitle: "Morning news",
+			}}},
 		})
 	}
 	return append(all, NewExample(exampleID, notify.Opened, now), NewExample(exampleID, notify.Recovered, now))

@@ -38,13 +38,26 @@ type Storm struct {
 	BlindSpot *monitor.BlindSpot // what those have in common that are unseen now; nil: nothing
 }
 
-// Notice says that the gateway has disabled a destination. It is stored as JSON.
+// Notice says that the gateway has disabled a destination, or that a hint about a stream has begun (section 16.7).
+// It is stored as JSON.
 type Notice struct {
-	Destination  string // its name
+	Destination  string // the name of the one that was disabled; empty: Hint is set
 	Cause        DisableCause
 	LastError    string    // in the words of the channel
 	FailingSince time.Time `json:",omitzero"`
 	At           time.Time
+	Hint         *Hint `json:",omitempty"`
+}
+
+// Hint is a hint about a stream that a route asks for.
+type Hint struct {
+	monitor.Hint
+
+	MonitorID   monitor.ID
+	Number      int // of the stream; 0: none
+	StreamURL   monitor.StreamURL
+	ChannelName string // of the metadata; may be empty, as the title
+	StreamTitle string
 }
 
 // DisableCause says why a destination was disabled.

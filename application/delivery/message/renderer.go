@@ -193,8 +193,11 @@ func (r *Renderer) Message(f Facts, step notify.NextMessage) Message {
 		ID: f.ID, ThreadID: f.ThreadID, Kind: step.Kind, Test: f.Test, Push: step.Push, Ref: f.Notified.ProviderMessageID,
 		Language: f.Language, Open: v.Open, Severity: v.Severity, Title: w.title, Lines: w.lines, At: f.Now,
 	}
-	if f.Incident != nil {
+	switch {
+	case f.Incident != nil:
 		m.Stream = Link{Text: w.stream, URL: string(f.Incident.StreamURL)}
+	case f.Notice != nil && f.Notice.Hint != nil:
+		m.Stream = Link{Text: w.stream, URL: string(f.Notice.Hint.StreamURL)}
 	}
 	if f.Picture != nil {
 		shown := *f.Picture
@@ -223,6 +226,8 @@ func (r *Renderer) addLinks(m *Message, f Facts, w texts) {
 	}
 	base := strings.TrimSuffix(r.cfg.PublicURL, "/")
 	switch {
+	case f.Notice != nil && f.Notice.Hint != nil:
+		m.Link = Link{w.incident, base + "/monitors/" + string(f.Notice.Hint.MonitorID)}
 	case f.Notice != nil:
 		m.Link = Link{w.incident, base + "/destinations"}
 	case f.Storm != nil:

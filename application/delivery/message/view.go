@@ -64,7 +64,14 @@ type view struct {
 	Unseen        string
 	UnseenAddress string // the address that asks; empty: there is no choice, or several do
 
-	Disabled string // name of the destination that was disabled; empty: this is no notice
+	Hint string // the kind of the hint that is told: quieter, recurring, late_starts; empty: none is
+	// Those of the hint: dB in each minute, the minutes of the trend or of the late starts, how often the
+	// condition Main came back, or how many streams began late.
+	PerMinute             float64
+	Minutes, LatestMinute int
+	Count                 int
+
+	Disabled string // name of the destination that was disabled; empty: this is no notice of it
 	// Cause is gone or failed_for_days (since FailingSince).
 	Cause        string
 	FailingSince time.Time
@@ -153,6 +160,9 @@ func newView(f Facts, step notify.NextMessage, zone *time.Location) view {
 		if len(v.Conditions) == 0 && f.Storm.Condition != "" {
 			v.Conditions = []condition{{Name: string(f.Storm.Condition)}}
 		}
+	case f.Notice != nil && f.Notice.Hint != nil:
+		v.Open = true
+		v.addHint(*f.Notice.Hint, zone)
 	case f.Notice != nil:
 		v.Open, v.Severity, v.PreviousSeverity = true, 2, 2
 		v.addNotice(*f.Notice, zone)
@@ -163,7 +173,30 @@ func newView(f Facts, step notify.NextMessage, zone *time.Location) view {
 	return v
 }
 
-// addNotice adds what only a notice has.
+// addHint adds what only a hint has.
+func (v *view) addHint(h Hint, zone *time.Location) {
+	v.Hint, v.Since, v.Number = string(h.Kind), h.Since.In(zone), streamNumber(h.Number)
+	v.Channel, v.Stream = streamNames(h.StreamURL, map[string]string{"channel_name": h.ChannelName, "stream_title": h.StreamTitle})
+	whole := func(name string) int { return int(h.Numbers[name]) }
+	switch h.Kind {
+	case monitor.Quieter:
+		v.PerMinute, v.Minutes = h.Numbers["db_per_minute"], whole("minutes")
+	case monitor.Recurring:
+		v.Count, v.Conditions = whole("times"), []condition{{Name: string(h.Condition)}}
+	case monitor.LateStarts:
+		v.Count, v.Minutes, v.LatestMinute = whole("streams"), whole("min_late_sec")/60, whole("max_late_sec")/60
+	}
+}
+
+// streamNumber writes the number of a stream; empty: it has none.
+func streamNumber(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%03d", n)
+}
+
+// addNotice adds what only the notice of a disabled destination has.
 func (v *view) addNotice(n Notice, zone *time.Location) {
 	v.Disabled, v.Since = clean(n.Destination, maxStream), n.At.In(zone)
 	v.Cause, v.LastError, v.FailingSince = string(n.Cause), clean(n.LastError, maxDetail), n.FailingSince.In(zone)
@@ -171,9 +204,7 @@ func (v *view) addNotice(n Notice, zone *time.Location) {
 
 // addIncident adds what only an incident has.
 func (v *view) addIncident(i notify.StreamIncident, notified notify.Notified, now time.Time, zone *time.Location) {
-	if i.Number > 0 {
-		v.Number = fmt.Sprintf("%03d", i.Number)
-	}
+	v.Number = streamNumber(i.Number)
 	v.Channel, v.Stream = streamNames(i.StreamURL, i.Metadata)
 	bad := map[incident.Name]bool{}
 	v.Quiet, v.Still, v.ResolvedBy = v.Open && !i.Lasts(), !v.Open && i.Lasts(), clean(i.ResolvedBy, maxStream)
