@@ -77,3 +77,19 @@ CREATE TABLE history_merged (
     monitor_id VARCHAR(37) NOT NULL DEFAULT ''
 );
 INSERT INTO history_merged (until) VALUES ('1970-01-01 00:00:00+00');
+
+-- What the record lets expect of a stream (section 16.7), as the elected gateway finds it each minute.
+CREATE TABLE hints (
+    monitor_id VARCHAR(37) NOT NULL REFERENCES monitors (id) ON DELETE CASCADE,
+    kind       VARCHAR(40) NOT NULL, -- quieter, recurring, late_starts
+    condition  VARCHAR(40) NOT NULL, -- of recurring; '': another kind
+    since      TIMESTAMPTZ NOT NULL,
+    numbers    JSONB       NOT NULL, -- that made it, by name
+    ended_at   TIMESTAMPTZ           -- NULL: it holds
+);
+-- Those that hold, which lists of monitors show. Each is there once.
+CREATE UNIQUE INDEX idx_hints_holding ON hints (monitor_id, kind, condition) WHERE ended_at IS NULL;
+-- Those of the time of an incident.
+CREATE INDEX idx_hints_monitor ON hints (monitor_id, since);
+-- What expires.
+CREATE INDEX idx_hints_ended ON hints (ended_at) WHERE ended_at IS NOT NULL;

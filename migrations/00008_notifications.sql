@@ -92,12 +92,12 @@ CREATE TABLE silences (
 CREATE TABLE deliveries (
     id             UUID        PRIMARY KEY,           -- a UUIDv7; of a callback's delivery, that of its event
     destination_id UUID        REFERENCES destinations (id) ON DELETE CASCADE, -- NULL: the callback of the monitor
-    monitor_id     VARCHAR(37),                       -- NULL: of a storm or a notice
+    monitor_id     VARCHAR(37),                       -- NULL: of a storm, or of a destination that was disabled
     event_id       UUID        REFERENCES monitor_events (id) ON DELETE CASCADE,
     incident_id    UUID        REFERENCES incidents (id) ON DELETE CASCADE,
     storm          JSONB,                             -- a storedStorm: this is the thread of a storm
     storm_id       UUID        REFERENCES deliveries (id) ON DELETE SET NULL, -- the thread of the storm that tells of the incident
-    notice         JSONB,                             -- of a destination that was disabled
+    notice         JSONB,                             -- of a destination that was disabled, or of a hint
     sequence       BIGINT,                            -- of the events of a monitor at a webhook, from 1
     route_id       UUID,                              -- that led here first
     -- The events of a monitor at one receiver are sent one after the other, by seq. Only the first has

@@ -31,7 +31,8 @@ type incidentBody struct {
 	QuietSec  int64             `json:"quiet_sec"`
 	UpdatedAt time.Time         `json:"updated_at"`
 
-	Log []incidentLineBody `json:"log,omitzero"` // nil: a list leaves it out
+	Log   []incidentLineBody `json:"log,omitzero"`    // nil: a list leaves it out
+	Hints []monitor.Hint     `json:"hints,omitempty"` // of its time
 }
 
 func (h incidentHandlers) body(i incidents.Incident) incidentBody {
@@ -142,7 +143,7 @@ func (h incidentHandlers) get(c *gin.Context) error {
 		return err
 	}
 	body := h.body(i)
-	body.Log = each(log, h.line)
+	body.Log, body.Hints = each(log, h.line), feed.NewHints(i.Hints, h.zone)
 	h.write(c, http.StatusOK, body)
 	return nil
 }

@@ -38,6 +38,7 @@ type listedMonitorBody struct {
 	Revision           int                  `json:"revision"`
 	Incident           *openIncidentBody    `json:"incident"`
 	RecordParkedSince  *time.Time           `json:"record_parked_since,omitempty"`
+	Hints              []monitor.Hint       `json:"hints,omitempty"`
 }
 
 type openIncidentBody struct {
@@ -110,6 +111,7 @@ func (h monitorHandlers) listedMonitorBody(m monitors.ListedMonitor) listedMonit
 		Revision:           m.Revision,
 		Incident:           h.openIncident(m.Incident),
 		RecordParkedSince:  h.localTimeOrNull(&m.RecordParkedSince),
+		Hints:              feed.NewHints(m.Hints, h.zone),
 	}
 	if len(body.Metadata) == 0 {
 		body.Metadata = json.RawMessage(`{}`)

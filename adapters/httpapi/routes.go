@@ -29,7 +29,7 @@ func readMatch(o *object) *notify.Match {
 		o.refuse("match", "an object")
 		return nil
 	}
-	inner := o.object("match", "events", "conditions", "min_severity", "monitors", "metadata")
+	inner := o.object("match", "events", "conditions", "min_severity", "monitors", "metadata", "hints")
 	if inner == nil {
 		return nil
 	}
@@ -39,6 +39,9 @@ func readMatch(o *object) *notify.Match {
 	}
 	if list := value[[]incident.Name](inner, "conditions", "an array of conditions"); list != nil {
 		m.Conditions = *list
+	}
+	if list := value[[]monitor.HintKind](inner, "hints", "an array of kinds of hints"); list != nil {
+		m.Hints = *list
 	}
 	if list := value[[]monitor.ID](inner, "monitors", "an array of the ids of monitors"); list != nil {
 		m.Monitors = *list

@@ -12,10 +12,10 @@ import (
 )
 
 // selectMonitor reads monitorRows. selectActive reads those of the monitors that need
-// a worker. It leaves out the snapshots, because they may be long, and the statistics: each
-// gateway reads it every 5 s, and decides nothing by them.
+// a worker. It leaves out the snapshots, because they may be long, the hints and the statistics:
+// each gateway reads it every 5 s, and decides nothing by them.
 const (
-	monitorColumns = ownColumns + `,
+	monitorColumns = ownColumns + `, ` + holdingHints + `,
 		s.total_segments, s.blackout_events, s.silence_events, s.detector_events, s.last_check_at`
 	ownColumns = `
 		m.id, m.number, m.stream_url, m.callback_url, m.config, m.metadata_text, m.status,
@@ -60,6 +60,7 @@ type monitorRow struct {
 	SilenceEvents  int            `db:"silence_events"`
 	DetectorEvents []byte         `db:"detector_events"`
 	LastCheckAt    sql.NullTime   `db:"last_check_at"`
+	Hints          []byte         `db:"hints"` // NULL: none holds, or the query reads none
 }
 
 // toMonitor returns the monitor. If a part cannot be read, it returns the rest with the error.
@@ -111,6 +112,11 @@ func (r monitorRow) toMonitor() (monitor.Monitor, error) {
 		}
 		if broken := json.Unmarshal(column.text, column.into); broken != nil {
 			err = errors.Join(err, fmt.Errorf("health of %s: %w", r.ID, broken))
+		}
+	}
+	if len(r.Hints) > 0 {
+		if broken := json.Unmarshal(r.Hints, &m.Hints); broken != nil {
+			err = errors.Join(err, fmt.Errorf("hints of %s: %w", r.ID, broken))
 		}
 	}
 	if r.MetadataText.Valid {

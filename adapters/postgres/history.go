@@ -215,7 +215,7 @@ const mergeMinutes = `
 	UPDATE history_merged SET until = CASE WHEN complete THEN $2 ELSE $1 END, monitor_id = CASE WHEN complete THEN '' ELSE behind END FROM progress`
 
 // DeleteHistory implements histories.ExpiryStore. It skips rows that another gateway is
-// deleting. A lane of a monitor that has ended goes with the spans of that time.
+// deleting. A lane of a monitor that has ended goes with the spans of that time, and so do hints.
 func (s *HistoryStore) DeleteHistory(ctx context.Context, before time.Time, limit int) (spans, minutes int, err error) {
 	remove := func(statement string) int {
 		var result sql.Result
@@ -240,5 +240,8 @@ func (s *HistoryStore) DeleteHistory(ctx context.Context, before time.Time, limi
 	remove(`
 		DELETE FROM history_ten_minutes WHERE ctid = ANY (ARRAY(
 			SELECT ctid FROM history_ten_minutes WHERE begins < $1 ORDER BY begins LIMIT $2 FOR UPDATE SKIP LOCKED))`) // fewer than minutes
+	remove(`
+		DELETE FROM hints WHERE ctid = ANY (ARRAY(
+			SELECT ctid FROM hints WHERE ended_at < $1 ORDER BY ended_at LIMIT $2 FOR UPDATE SKIP LOCKED))`) // fewer still
 	return spans, minutes, wrapError(ctx, "delete the expired history", err)
 }

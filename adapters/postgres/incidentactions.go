@@ -23,11 +23,15 @@ import (
 // IncidentStore reads incidents, and changes them on behalf of operators and of time.
 type IncidentStore struct{ db *database }
 
-const selectIncident = `SELECT ` + incidentColumns + `, m.stream_url FROM incidents i JOIN monitors m ON m.id = i.monitor_id`
+const incidentsOfMonitors = ` FROM incidents i JOIN monitors m ON m.id = i.monitor_id`
 
 func (r incidentRow) toRecord() (incidents.Incident, error) {
 	i, err := r.toIncident()
-	return incidents.Incident{Incident: *i, Seq: r.Seq, MonitorID: r.MonitorID, StreamURL: r.StreamURL, UpdatedAt: r.UpdatedAt.UTC()}, err
+	record := incidents.Incident{Incident: *i, Seq: r.Seq, MonitorID: r.MonitorID, StreamURL: r.StreamURL, UpdatedAt: r.UpdatedAt.UTC()}
+	if r.Hints != nil {
+		err = errors.Join(err, json.Unmarshal(r.Hints, &record.Hints))
+	}
+	return record, err
 }
 
 // ListIncidents implements incidents.Store.
@@ -63,7 +67,7 @@ func (s *IncidentStore) ListIncidents(ctx context.Context, f incidents.Filter) (
 	if f.Before > 0 {
 		add(`i.seq < $%d`, f.Before)
 	}
-	query := selectIncident
+	query := `SELECT ` + incidentColumns + `, m.stream_url` + incidentsOfMonitors
 	if len(where) > 0 {
 		query += ` WHERE ` + strings.Join(where, ` AND `)
 	}
@@ -92,7 +96,7 @@ func decodeEntry(row []byte) (e incident.Entry, err error) {
 // GetIncident implements incidents.Store.
 func (s *IncidentStore) GetIncident(ctx context.Context, id string) (incidents.Incident, []incident.Entry, error) {
 	var row incidentRow
-	err := s.db.GetContext(ctx, &row, selectIncident+` WHERE i.id = $1`, id)
+	err := s.db.GetContext(ctx, &row, `SELECT `+incidentColumns+`, m.stream_url, `+hintsOfIncident+incidentsOfMonitors+` WHERE i.id = $1`, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return incidents.Incident{}, nil, incident.UnknownID(id)
 	}

@@ -31,6 +31,7 @@ type incidentRow struct {
 	Incident  []byte            `db:"incident"` // a storedIncident
 	StreamURL monitor.StreamURL `db:"stream_url"`
 	Metadata  sql.NullString    `db:"metadata_text"`
+	Hints     []byte            `db:"hints"` // NULL: there is none
 }
 
 // toIncident returns the incident. If a part cannot be read, it returns the rest with the error.

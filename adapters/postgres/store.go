@@ -19,6 +19,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
 	feeds "github.com/stream-monitor/stream-monitor/application/feed"
+	"github.com/stream-monitor/stream-monitor/application/hints"
 	histories "github.com/stream-monitor/stream-monitor/application/history"
 	"github.com/stream-monitor/stream-monitor/application/incidents"
 	"github.com/stream-monitor/stream-monitor/application/intake"
@@ -37,6 +38,7 @@ var (
 	_ supervisor.Store   = (*Store)(nil)
 
 	_ histories.ExpiryStore        = (*Store)(nil)
+	_ hints.Store                  = (*Store)(nil)
 	_ evidences.Store              = (*Store)(nil)
 	_ evidences.SweepStore         = (*Store)(nil)
 	_ incidents.Store              = (*Store)(nil)
@@ -82,6 +84,7 @@ type Store struct {
 	*EventStore
 	*SettingsStore
 	*HistoryStore
+	*HintStore
 	*RateLimitStore
 	*SupervisorStore
 	*ReservationStore
@@ -161,6 +164,7 @@ func New(dsn string, cfg Config) (*Store, error) {
 		EventStore:       &EventStore{db},
 		SettingsStore:    &SettingsStore{db},
 		HistoryStore:     &HistoryStore{db},
+		HintStore:        &HintStore{db},
 		RateLimitStore:   &RateLimitStore{db: db},
 		SupervisorStore:  &SupervisorStore{db},
 		ReservationStore: &ReservationStore{db},

@@ -17,7 +17,7 @@ type ExpiryStore interface {
 
 	// DeleteHistory deletes at most limit spans and at most limit minutes that ended
 	// before the time before, and returns how many it deleted. Minutes that are merged and
-	// older than history.MinutesKept go, too.
+	// older than history.MinutesKept go, too. So do hints that ended before.
 	DeleteHistory(ctx context.Context, before time.Time, limit int) (spans, minutes int, err error)
 }
 

@@ -37,7 +37,18 @@ type Incident struct {
 	MonitorID monitor.ID
 	StreamURL monitor.StreamURL
 	UpdatedAt time.Time
+
+	// Hints held during it, or ended at most HintsBefore before its onset. They are the newest MaxHints, in the
+	// order in which they began. Lists have none.
+	Hints []monitor.Hint
 }
+
+// HintsBefore is how long before an incident a hint may have ended that is shown with it: sound that dies away is
+// silent in the end, and the hint is over by then.
+const HintsBefore = 10 * time.Minute
+
+// MaxHints limits the hints of an incident.
+const MaxHints = 20
 
 // Filter selects incidents. A zero field selects all.
 type Filter struct {

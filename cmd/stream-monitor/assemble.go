@@ -17,6 +17,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
+	"github.com/stream-monitor/stream-monitor/application/hints"
 	histories "github.com/stream-monitor/stream-monitor/application/history"
 	"github.com/stream-monitor/stream-monitor/application/incidents"
 	"github.com/stream-monitor/stream-monitor/application/intake"
@@ -139,6 +140,7 @@ func (a *assembly) makeServices(ctx context.Context) (err error) {
 		sweepEvidence, expireHistory, expireFeed,
 		{Name: "incidents", Every: incidents.SweepEvery, Run: incidentService.Sweep},
 		{Name: "incidents without recovery", Every: incidents.ReconcileEvery, Run: incidents.NewReconcile(a.store, a.clock, a.log).Run},
+		{Name: "hints", Every: hints.Every, Run: hints.NewService(a.store, a.clock).Run},
 		{Name: "parked records", Every: retryRecordsInterval, Run: a.store.RetryRecords},
 		{Name: "thumbnails", Every: evidences.SweepThumbnailsEvery, Run: a.thumbnails.Sweep},
 		{Name: "events", Every: eventsInterval, Run: expireEvents.Run},

@@ -34,6 +34,8 @@ type Monitor struct {
 	EndedAt      *time.Time           `json:"ended_at,omitempty"`
 
 	RecordParkedSince *time.Time `json:"record_parked_since,omitempty"` // since when its incidents and its history cannot be stored
+
+	Hints []monitor.Hint `json:"hints,omitempty"` // that hold (section 16.7)
 }
 
 // Health is the condition of the newest analysed media.
@@ -118,7 +120,17 @@ func NewMonitorIn(m monitor.Monitor, zone *time.Location) Monitor {
 		EndedAt:      wire.TimeOrNull(m.EndedAt, zone),
 
 		RecordParkedSince: wire.TimeOrNull(m.RecordParkedSince, zone),
+		Hints:             NewHints(m.Hints, zone),
 	}
+}
+
+// NewHints returns the data of hints, with their times in a zone.
+func NewHints(all []monitor.Hint, zone *time.Location) []monitor.Hint {
+	all = slices.Clone(all)
+	for n := range all {
+		all[n].Since = wire.Time(all[n].Since, zone)
+	}
+	return all
 }
 
 // Type implements Data.

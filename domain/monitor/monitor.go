@@ -35,6 +35,9 @@ type Monitor struct {
 	// (section 16.3); zero: they are.
 	RecordParkedSince time.Time
 
+	// Hints are those that hold, in the order in which they began (section 16.7).
+	Hints []Hint
+
 	// ReservedUntil is when a reservation is promoted and gets its worker
 	// (decision A10). It is zero for a monitor that is no reservation, or no longer.
 	// A new monitor that gets its worker at once is a reservation until it is promoted.
