@@ -1,6 +1,6 @@
 // Destinations, routes and silences: the objects of the API (openapi.yaml) and its requests.
 import { get, post, request } from "./api";
-import type { ConditionName, DeliveryAttempt } from "./types";
+import type { ConditionName, DeliveryAttempt, HintKind } from "./types";
 
 export type KindName = "webhook" | "slack" | "discord" | "teams" | "line" | "telegram" | "pagerduty" | "ntfy" | "email";
 
@@ -59,6 +59,7 @@ export interface Match {
   min_severity?: number;
   monitors?: string[];
   metadata?: Record<string, string>;
+  hints?: HintKind[]; // of a route for hints alone
 }
 
 export interface Route {

@@ -50,6 +50,16 @@ export interface Health {
   renditions?: RenditionState[];
 }
 
+export type HintKind = "quieter" | "recurring" | "late_starts";
+
+// Hint is what the record lets expect of a stream; no alert.
+export interface Hint {
+  kind: HintKind;
+  condition?: ConditionName; // of recurring
+  since: string;
+  numbers: Record<string, number>;
+}
+
 export interface Monitor {
   monitor_id: string;
   number: number;
@@ -67,6 +77,7 @@ export interface Monitor {
   created_at: string;
   ended_at?: string;
   record_parked_since?: string; // incidents and history cannot be stored
+  hints?: Hint[]; // that hold
 }
 
 // Alert has the numbers that made the event of a condition's newest episode.
@@ -125,6 +136,7 @@ export interface Incident {
   picture: { evidence_id: string; variant: Variant } | null;
   updated_at: string;
   log?: LogEntry[];
+  hints?: Hint[]; // of its time
 }
 
 export interface LogEntry {

@@ -7,10 +7,12 @@ import { text } from "../i18n";
 import { earlierOwners, firstCondition, lastedSec, sinceOf, troubleTimes } from "../incidentlist";
 import { endOf, isTaken, worst } from "../incident";
 import { channelOf, nameOf, shortURL, titleOf } from "../names";
+import { hintsOf } from "../hints";
 import { ActionBar } from "../parts/ActionBar";
 import { OnsetTimeline } from "../parts/OnsetTimeline";
 import { Clip } from "../parts/Clip";
 import { Glyph } from "../parts/Glyph";
+import { HintCard } from "../parts/Hints";
 import { Log } from "../parts/Log";
 import { Stranger } from "../parts/Name";
 import { ConditionPictures } from "../parts/ConditionPictures";
@@ -75,6 +77,7 @@ function Loaded({ incident }: { incident: Data }) {
         </div>
         <div>
           <WhyCard incident={incident} chosen={chosen} monitor={monitor} />
+          <HintCard hints={hintsOf(incident, monitor)} />
           <WhenCard incident={incident} deliveries={deliveries.value} />
           <Log incident={incident} evidence={evidence.value} deliveries={deliveries.value} />
         </div>

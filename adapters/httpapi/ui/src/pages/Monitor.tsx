@@ -9,6 +9,7 @@ import { Broadcast } from "../parts/Broadcast";
 import { Allowed } from "../parts/Allowed";
 import { DetectorStates } from "../parts/DetectorStates";
 import { Glyph } from "../parts/Glyph";
+import { HintCard } from "../parts/Hints";
 import { History } from "../parts/History";
 import { MonitorEvents, useEvents } from "../parts/MonitorEvents";
 import { ErrorText, Stranger } from "../parts/Name";
@@ -58,7 +59,7 @@ function useMonitor(id: string) {
     );
     return () => abort.abort();
   }, [id, changed]);
-  const monitor = read.value && live ? { ...read.value, ...live, record_parked_since: live.record_parked_since } : read.value;
+  const monitor = read.value && live ? { ...read.value, ...live, record_parked_since: live.record_parked_since, hints: live.hints } : read.value;
   return { monitor, failed: failed.value };
 }
 
@@ -74,6 +75,7 @@ function Loaded({ monitor }: { monitor: Data }) {
       <div class="monitor-columns">
         <MonitorEvents monitorID={id} events={events.value} />
         <div>
+          <HintCard hints={monitor.hints ?? []} />
           <Watching monitor={monitor} />
           <DetectorStates monitor={monitor} />
           <Broadcast monitor={monitor} incident={incident.value} />

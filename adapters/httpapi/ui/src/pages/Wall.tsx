@@ -7,6 +7,7 @@ import { toggleSound } from "../chime";
 import { text } from "../i18n";
 import { onKey } from "../keyboard";
 import { Glyph } from "../parts/Glyph";
+import { WallHints } from "../parts/Hints";
 import { OnAir } from "../parts/OnAir";
 import { Rail } from "../parts/Rail";
 import { Status } from "../parts/Status";
@@ -52,6 +53,7 @@ export function Wall() {
         <h1 class="hidden-text">{words.wall.title}</h1>
         <Filtered />
         {only("attention", "trouble", "warning") && <Attention items={attention} />}
+        <WallHints />
         {only("recovered", "waiting") && <Rail recovered={recovered} waiting={waiting} all={show !== null} />}
         {on_air.length > 0 && <OnAir items={on_air} heading={show === "off" ? words.wall.off : words.wall.onAir} selected={selected.value} />}
         {nothing && isFiltered() && <p class="muted">{words.wall.nothingFits}</p>}

@@ -1,6 +1,8 @@
-import type { NotificationWords } from "../i18n";
+import { hintKinds } from "../hints";
+import { text, type NotificationWords } from "../i18n";
 import { routes as api, type Route, type RouteChange } from "../notifications";
 import type { Routing } from "../routing";
+import type { HintKind } from "../types";
 import { Checks, Dialog, Input, typed } from "./Dialog";
 import { MatchFields, matchOf } from "./MatchFields";
 
@@ -12,7 +14,7 @@ export function RouteForm({ words, routing, of }: { words: NotificationWords; ro
       repeat_sec: Math.round(Number(typed(form, "repeat")) * 60),
     };
     if (of?.default) return api.change(of.route_id, change);
-    const route = { ...change, name: typed(form, "name"), match: matchOf(form, of?.match ?? {}), continue: form.has("continue") };
+    const route = { ...change, name: typed(form, "name"), match: { ...matchOf(form, of?.match ?? {}), ...hintsIn(form) }, continue: form.has("continue") };
     return of ? api.change(of.route_id, route) : api.create(route);
   };
   const others = of && !of.default ? [{ word: words.remove, ask: words.confirmRemoveRoute(of.name), act: () => api.remove(of.route_id) }] : [];
@@ -22,6 +24,7 @@ export function RouteForm({ words, routing, of }: { words: NotificationWords; ro
         <>
           <Input name="name" label={words.name} value={of?.name} required maxLength={100} />
           <MatchFields words={words} of={of?.match ?? {}} severityHint={words.minSeverityHint} />
+          <Checks name="hints" label={words.hints} chosen={of?.match.hints ?? []} options={hintKinds.map((kind) => [kind, text.value.common.hints.kinds[kind]])} />
         </>
       )}
       <Checks name="destinations" label={words.to} chosen={of?.destinations ?? []} options={routing.destinations.map((d) => [d.destination_id, d.name])} />
@@ -37,4 +40,10 @@ export function RouteForm({ words, routing, of }: { words: NotificationWords; ro
       )}
     </Dialog>
   );
+}
+
+// hintsIn are the hints that a route asks for; nothing if it asks for none.
+function hintsIn(form: FormData): { hints?: HintKind[] } {
+  const hints = form.getAll("hints") as HintKind[];
+  return hints.length > 0 ? { hints } : {};
 }

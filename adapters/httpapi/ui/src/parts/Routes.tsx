@@ -81,6 +81,7 @@ function whenOf(words: NotificationWords, of: Route): string {
 
 export function MatchTags({ words, of, everything }: { words: NotificationWords; of: Match; everything: string }) {
   const tags = [
+    ...(of.hints ?? []).map((kind) => text.value.common.hints.kinds[kind]),
     ...(of.events ?? []).map(eventWord),
     ...(of.conditions ?? []).map(conditionWord),
     ...(of.min_severity ? [words.severityFrom(of.min_severity)] : []),

@@ -45,6 +45,18 @@ test("a stream that goes black gets a tile, and its recovery takes it away", () 
     assert.equal(await page.locator(".tile").count(), 0);
   }));
 
+test("hints are a list of their own, and no stream needs somebody for them", () =>
+  open(fill(2), async (page, gateway) => {
+    await page.getByText("Nothing needs you.").waitFor();
+    const hints = page.getByRole("region", { name: "Hints" });
+    assert.equal(await hints.count(), 0);
+    gateway.updateMonitor(monitor(2, { hints: [{ kind: "quieter", since: new Date().toISOString(), numbers: { minutes: 5, db_per_minute: 6.2 } }] }));
+    await hints.getByRole("link", { name: "Channel 2 Quieter by 6.2 dB each minute for 5 minutes" }).waitFor();
+    assert.ok(await page.getByText("Nothing needs you.").isVisible());
+    gateway.updateMonitor(monitor(2));
+    await hints.waitFor({ state: "detached" });
+  }));
+
 test("a list under the pointer does not move: what is new waits in a pill", () =>
   open(fill(3, incident(1)), async (page, gateway) => {
     await page.locator(".tile").hover();

@@ -47,6 +47,7 @@ export const notifications = {
   down: "Later",
   confirmRemoveRoute: (name: string) => `Delete the route ${name}?`,
   conditions: "Only these conditions",
+  hints: "These hints, and no incidents",
   minSeverity: "Least severity",
   minSeverityHint: "People are told once it is reached. Webhooks are told when it begins: black video and silence have medium severity then.",
   anySeverity: "any",

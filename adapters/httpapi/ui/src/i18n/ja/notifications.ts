@@ -49,6 +49,7 @@ export const notifications: NotificationWords = {
   down: "下へ",
   confirmRemoveRoute: (name) => `ルート「${name}」を削除しますか。`,
   conditions: "対象の異常",
+  hints: "予兆（選ぶと、障害は対象になりません）",
   minSeverity: "重大度の下限",
   minSeverityHint: "人には、この重大度に達した時点で通知します。Webhookには発生時に送ります。真っ黒な映像と無音は、発生時には重大度「中」です。",
   anySeverity: "すべて",
