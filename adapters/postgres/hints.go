@@ -129,9 +129,9 @@ const earlierStarts = `
 		SELECT p.id, p.stream_url, p.ended_at FROM monitors p
 		WHERE left(p.metadata ->> 'channel_name', 100) = left(w.metadata ->> 'channel_name', 100) AND p.metadata ->> 'channel_name' = w.metadata ->> 'channel_name'
 		  AND p.ended_at > $2 AND p.config ->> 'scheduled_start_time' IS NOT NULL AND p.created_at <= CAST(p.config ->> 'scheduled_start_time' AS timestamptz)
-		ORDER BY left(p.metadata ->> 'channel_name', 100), p.ended_at DESC LIMIT $3) AS p
+		ORDER BY left(p.metadata ->> 'channel_name', 100) DESC, p.ended_at DESC LIMIT $3) AS p
 	CROSS JOIN LATERAL (
-		SELECT payload FROM monitor_events WHERE monitor_id = p.id AND event_type = $4 ORDER BY created_at, seq LIMIT 1) AS s
+		SELECT payload FROM monitor_events WHERE monitor_id = p.id AND event_type = $4 ORDER BY monitor_id, created_at, seq LIMIT 1) AS s
 	WHERE w.id = ANY ($1) AND w.metadata ->> 'channel_name' <> ''
 	ORDER BY w.id, p.ended_at DESC`
 

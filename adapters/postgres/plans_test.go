@@ -16,6 +16,7 @@ import (
 	histories "github.com/stream-monitor/stream-monitor/application/history"
 	"github.com/stream-monitor/stream-monitor/application/incidents"
 	"github.com/stream-monitor/stream-monitor/application/monitors"
+	"github.com/stream-monitor/stream-monitor/domain/hint"
 	"github.com/stream-monitor/stream-monitor/domain/history"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -130,6 +131,14 @@ var fillMany string
 //go:embed testdata/pending.sql
 var fillPending string
 
+// awaitStreams makes the active monitors live, but ten of a channel, of which 400 streams have ended.
+const awaitStreams = `
+	UPDATE monitors SET status = 'monitoring' WHERE ended_at IS NULL;
+	UPDATE monitors SET metadata = '{"channel_name": "one"}', config = jsonb_set(config, '{scheduled_start_time}', to_jsonb(created_at + interval '1 h'))
+	WHERE seq > (SELECT max(seq) - 10 FROM monitors) OR ended_at IS NOT NULL AND seq % 5 = 0;
+	UPDATE monitors SET status = 'waiting' WHERE ended_at IS NULL AND metadata ->> 'channel_name' = 'one';
+	ANALYZE monitors`
+
 // fillWithAll fills all tables, and returns the plans of what the API and the gateways ask.
 func fillWithAll(t *testing.T, s *postgres.Store, db *sql.DB) []plan {
 	registerMany(t, s, db, many)
@@ -211,6 +220,9 @@ func fillWithAll(t *testing.T, s *postgres.Store, db *sql.DB) []plan {
 		{name: "statistics of a monitor", rows: 30, call: sums(active, -24*time.Hour, 0)},
 		{name: "statistics of all monitors", rows: many + 20, entries: 3 * many, call: sums("", -6*time.Hour, -5*time.Hour)},
 		{name: "history that expires, none does", rows: 10, call: func() error { return errorOf(s.DeleteHistory(ctx, now.AddDate(-1, 0, 0), 100)) }},
+
+		// 90 live streams of 21 minutes, and 10 that are awaited, of a channel of 400 streams.
+		{name: "what hints follow from, each minute", before: awaitStreams, rows: 100 + 90*22 + 3*few + 10*(1+2*hint.MaxEarlier), call: func() error { return errorOf(s.HintFacts(ctx, now)) }},
 
 		// One statement for 50,000 monitors may exceed the statement timeout, and would do so for ever.
 		{name: "minutes that are merged, of 500 monitors", rows: 12 * 500, call: func() error {
