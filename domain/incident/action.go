@@ -38,6 +38,7 @@ const (
 	Acknowledged EntryKind = "acknowledged"
 	Noted        EntryKind = "note"
 	Labelled     EntryKind = "label"
+	Advised      EntryKind = "opinion" // somebody was asked for a second one
 
 	SeverityRaised EntryKind = "severity_raised" // by time, or by another condition
 )
@@ -47,7 +48,8 @@ type Entry struct {
 	Kind          EntryKind `json:"kind"`
 	At            time.Time `json:"at"`
 	By            string    `json:"by"`                       // who did it; empty: it happened by itself
-	Text          string    `json:"text"`                     // of a note
+	Text          string    `json:"text"`                     // of a note, or why an opinion is as it is
 	FalsePositive *bool     `json:"false_positive,omitempty"` // of a label; nil: it was taken away
 	Severity      int       `json:"severity,omitempty"`       // of SeverityRaised: from then on, 1 to MaxSeverity; 0: another kind
+	Verdict       Verdict   `json:"verdict,omitempty"`        // of Advised
 }

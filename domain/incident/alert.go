@@ -20,6 +20,9 @@ type Alert struct {
 	Criteria     map[string]float64 `json:"criteria,omitempty"`      // of the detector: what counted as bad, by detector.Criterion.Name
 	Reason       string             `json:"reason,omitempty"`        // of no_media, blind and error
 	Detail       string             `json:"detail,omitempty"`        // for people, at most maxDetail bytes
+
+	StoredAt time.Time `json:"stored_at,omitzero"` // when a Tracker took it in
+	Opinion  *Opinion  `json:"opinion,omitempty"`  // the second one; nil: nobody was asked
 }
 
 // newAlert returns the numbers of an event that begins an episode; nil: it has none.

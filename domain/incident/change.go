@@ -42,6 +42,10 @@ func (c *Change) take(in Input) {
 		c.resolveAtOnce(in.By)
 	case Note:
 		c.log(Entry{Kind: Noted, At: c.now, By: in.By, Text: in.Text})
+	case Ask:
+		c.ask(in)
+	case Answered:
+		c.answer(in)
 	case Label:
 		c.FalsePositive = in.FalsePositive
 		c.log(Entry{Kind: Labelled, At: c.now, By: in.By, FalsePositive: in.FalsePositive})

@@ -46,4 +46,5 @@
 //	reconcile   conditions whose end was never reported
 //	action      what operators do
 //	picture     which picture shows the incident best
+//	opinion     second opinions about alerts
 package incident

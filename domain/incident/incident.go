@@ -62,6 +62,9 @@ type Incident struct {
 	// Acknowledgements are those that counted, in order. A reopening takes none of them away.
 	Acknowledgements []Acknowledgement `json:"acknowledgements"`
 
+	// AskedAt is when somebody was last asked for a second opinion about the stream; zero: never.
+	AskedAt time.Time `json:"asked_at,omitzero"`
+
 	FalsePositive *bool    `json:"false_positive"` // nil: nobody has judged
 	Picture       *Picture `json:"picture"`        // nil: there is none
 }
@@ -141,7 +144,7 @@ func (i *Incident) equal(j *Incident) bool {
 	return slices.EqualFunc(i.Conditions, j.Conditions, Condition.equal) && equalTo(i.FalsePositive, j.FalsePositive) && equalTo(i.Picture, j.Picture) &&
 		i.State == j.State && i.Severity == j.Severity && i.SeverityNow == j.SeverityNow && i.StartedAt.Equal(j.StartedAt) && i.ResolvedAt.Equal(j.ResolvedAt) && i.ResolvedBy == j.ResolvedBy &&
 		i.Quiet == j.Quiet && i.Reopened == j.Reopened && i.AcknowledgedBy == j.AcknowledgedBy && i.AcknowledgedAt.Equal(j.AcknowledgedAt) &&
-		i.AcknowledgedSeverity == j.AcknowledgedSeverity && len(i.Acknowledgements) == len(j.Acknowledgements)
+		i.AcknowledgedSeverity == j.AcknowledgedSeverity && i.AskedAt.Equal(j.AskedAt) && len(i.Acknowledgements) == len(j.Acknowledgements)
 }
 
 func equalTo[T comparable](a, b *T) bool {

@@ -14,12 +14,12 @@ import (
 func anyInput(r *rapid.T, sec float64) incident.Input {
 	name := rapid.SampledFrom(incident.Names()).Draw(r, "condition")
 	ago := rapid.SampledFrom([]float64{-100, 0, 0, 1, 30, 70, 400, 4000}).Draw(r, "seconds ago")
-	switch rapid.IntRange(0, 10).Draw(r, "input") {
+	switch rapid.IntRange(0, 12).Draw(r, "input") {
 	case 0, 1, 2:
 		if name == incident.Error {
 			return incident.Tick{}
 		}
-		return incident.Began{Condition: name, StartedAt: at(sec - ago), At: at(sec), MayRepeat: rapid.Bool().Draw(r, "repeats")}
+		return incident.Began{Condition: name, StartedAt: at(sec - ago), At: at(sec), MayRepeat: rapid.Bool().Draw(r, "repeats"), Alert: &incident.Alert{EventID: "e"}}
 	case 3, 4:
 		return ended(name, sec-ago)
 	case 5:
@@ -31,6 +31,10 @@ func anyInput(r *rapid.T, sec float64) incident.Input {
 		return incident.Label{By: "bob", FalsePositive: &yes}
 	case 8:
 		return incident.Resolve{By: "ann"}
+	case 11:
+		return incident.Ask{Pause: time.Minute}
+	case 12:
+		return incident.Answered{EventID: "e", Opinion: incident.ReadOpinion(200, []byte(`{"opinion":"drop"}`))}
 	case 9:
 		return incident.Good{Condition: name, Since: at(sec - ago), At: at(sec)}
 	}

@@ -51,6 +51,7 @@ func TestAConditionHasTheNumbersOfItsAlert(t *testing.T) {
 		h := newHistory(t)
 		h.takeWithCriteria(400, c.events, c.signals)
 		conditions := h.newest().Conditions
+		c.want.StoredAt = at(400)
 		if got := conditions[len(conditions)-1].Alert; got == nil || !reflect.DeepEqual(*got, c.want) {
 			t.Errorf("%s: the alert is\n%+v, want\n%+v", c.name, got, c.want)
 		}

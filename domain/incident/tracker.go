@@ -75,6 +75,10 @@ func (t *Tracker) change() *Change {
 
 // begin starts an episode, in the newest incident or in another.
 func (t *Tracker) begin(in Began) {
+	if in.Alert != nil {
+		alert := *in.Alert
+		alert.StoredAt, in.Alert = t.now, &alert
+	}
 	if change := t.change(); change == nil || !change.begin(in) {
 		t.open(in.At, in)
 	}
@@ -85,6 +89,7 @@ func (t *Tracker) begin(in Began) {
 func (t *Tracker) open(at time.Time, began ...Began) {
 	next := &Incident{State: Open, OpenedAt: at, Quiet: FirstQuiet, Acknowledgements: []Acknowledgement{}}
 	if t.newest != nil {
+		next.AskedAt = t.newest.AskedAt
 		for _, c := range t.newest.Conditions.Lasting() {
 			next.addEpisode(Began{Condition: c.Name, StartedAt: c.LastStartedAt, Alert: c.Alert})
 		}

@@ -21,6 +21,8 @@
 //   - A condition makes a sound at most once in PushInterval, unless it gets worse. Only
 //     messages that were sent count.
 //
+//   - Second opinions hold a message back for at most incident.OpinionWithin, and hide no end of what was told.
+//
 //   - An acknowledged incident is neither repeated nor escalated until it gets worse.
 //
 // Its files:
@@ -37,6 +39,7 @@
 //	thread       an incident or a storm as messages tell it, and what a destination knows of it
 //	nextmessage  the table of what there is to tell and which message does
 //	storm        which incidents become one message
+//	opinion      what second opinions mean for messages
 //	schedule     how attempts follow each other: Policy
 //	health       failures, circuit and rate limit of a destination
 //	actionlink   links that act, in messages

@@ -74,8 +74,9 @@ type Due struct {
 	Now         time.Time
 	Destination Destination
 	Routing     Routing
-	Watched     int      // streams
-	Threads     []Thread // that are due
+	Watched     int          // streams
+	Opinions    OpinionPower // over messages
+	Threads     []Thread     // that are due
 
 	// Openings are those of the last two StormWindows, of incidents that last.
 	Openings []Opening
@@ -105,6 +106,9 @@ type Planned struct {
 
 	Situation Situation // a storm that is not open has ended for good
 	Policy    ThreadPolicy
+
+	// Dropped says why nothing is told of an incident; empty: second opinions drop no message about it.
+	Dropped string
 }
 
 // Plan decides what the destination is told. No other place asks for the next message of a thread.
@@ -142,12 +146,23 @@ func (d Due) Plan() (p Plan) {
 func (d Due) next(t Thread) (m Planned) {
 	if t.Incident == nil {
 		m.Situation, m.Policy = t.Storm.Situation(d.Now), d.Routing.Policy(d.Destination, d.Now, t.Storm.open()...)
-	} else {
-		m.Situation, m.Policy = SituationOf(t.Incident.Incident), d.Routing.Policy(d.Destination, d.Now, t.Incident.Subject())
-		if t.Storm != nil && t.Storm.Covers(t.Incident.Incident, d.Now) {
-			m.Policy.SilencedUntil = Forever
+		m.NextMessage = Next(d.Now, m.Situation, t.Notified, m.Policy)
+		return m
+	}
+	advised := d.Opinions.Advise(t.Incident.Incident, d.Now)
+	m.Situation, m.Policy = SituationOf(advised.Told), d.Routing.Policy(d.Destination, d.Now, t.Incident.Subject())
+	if t.Storm != nil && t.Storm.Covers(advised.Told, d.Now) {
+		m.Policy.SilencedUntil = Forever
+	}
+	hidden := advised.Nothing && t.Notified.isUnaware(t.Incident.Reopened)
+	if !hidden || !m.Situation.Open { // the end of what was told is never hidden
+		m.NextMessage = Next(d.Now, m.Situation, t.Notified, m.Policy)
+	}
+	if m.Kind == "" {
+		m.At = instant.Earliest(m.At, advised.Until)
+		if hidden {
+			m.Dropped = advised.Dropped
 		}
 	}
-	m.NextMessage = Next(d.Now, m.Situation, t.Notified, m.Policy)
 	return m
 }

@@ -35,9 +35,13 @@ func anySilence(r *rapid.T, sec float64) notify.Silence {
 
 func anyInput(r *rapid.T, sec float64) incident.Input {
 	name := rapid.SampledFrom([]incident.Name{black, silent, incident.Late, incident.NoMedia, incident.Blind}).Draw(r, "condition")
-	switch rapid.IntRange(0, 9).Draw(r, "input") {
+	switch rapid.IntRange(0, 11).Draw(r, "input") {
 	case 0, 1, 2, 3:
-		return began(name, sec)
+		return alerted(name, sec)
+	case 10:
+		return incident.Ask{}
+	case 11:
+		return answered(name, 200, rapid.SampledFrom([]string{`{"opinion":"keep"}`, `{"opinion":"drop"}`, ``}).Draw(r, "answer"))
 	case 4, 5, 6:
 		return ended(name, sec)
 	case 7:
@@ -53,9 +57,10 @@ func anyInput(r *rapid.T, sec float64) incident.Input {
 // always due.
 func anyTimeline(r *rapid.T) *world {
 	w := newWorld(r, anyDestination(r, "one"), anyDestination(r, "other"))
+	w.opinions = rapid.SampledFrom([]notify.OpinionPower{"", notify.OpinionsHold, notify.OpinionsDrop}).Draw(r, "opinions")
 	sec := 0.0
 	for range rapid.IntRange(1, 40).Draw(r, "steps") {
-		sec += rapid.SampledFrom([]float64{0, 1, 20, 61, 300, 700}).Draw(r, "pause")
+		sec += rapid.SampledFrom([]float64{0, 1, 3, 20, 61, 300, 700}).Draw(r, "pause")
 		if rapid.IntRange(0, 9).Draw(r, "silenced") == 0 {
 			w.at(sec).silence(anySilence(r, sec))
 		}

@@ -17,6 +17,7 @@ type world struct {
 	t            failer
 	now          time.Time
 	routing      notify.Routing
+	opinions     notify.OpinionPower
 	streams      []*stream
 	destinations []*destined
 	threads      []*thread
@@ -263,7 +264,7 @@ func (w *world) storm(to *destined, g notify.Gathered) {
 }
 
 func (w *world) facts(to *destined, due []*thread) notify.Due {
-	d := notify.Due{Now: w.now, Destination: w.routing.Destinations[to.name], Routing: w.routing, Watched: len(w.streams)}
+	d := notify.Due{Now: w.now, Destination: w.routing.Destinations[to.name], Routing: w.routing, Watched: len(w.streams), Opinions: w.opinions}
 	for _, th := range due {
 		one := notify.Thread{Notified: th.notified}
 		if th.incident == nil {
@@ -286,7 +287,7 @@ func (w *world) facts(to *destined, due []*thread) notify.Due {
 		if s.incident == nil || s.incident.State != incident.Open {
 			continue
 		}
-		opening, lasts := notify.OpeningOf(*s.incident, w.now)
+		opening, lasts := notify.OpeningOf(w.opinions.Advise(*s.incident, w.now).Told, w.now)
 		th := w.threadOf(to, s.incident)
 		opening.Elsewhere = th == nil
 		if th != nil && th.inOpenStorm() {
