@@ -30,6 +30,10 @@ CREATE TABLE incidents (
     picture               JSONB,                    -- the best one; NULL: there is none
     -- When time alone changes it next, by the clock of the database; NULL: never.
     due_at                TIMESTAMPTZ,
+    -- When somebody was last asked for a second opinion about the stream (section 19.9); NULL: never.
+    asked_at              TIMESTAMPTZ,
+    -- When an alert is to be asked about, or a question ends to which nobody answers; NULL: neither.
+    opinion_due_at        TIMESTAMPTZ,
     updated_at            TIMESTAMPTZ NOT NULL
 );
 
@@ -49,6 +53,8 @@ CREATE INDEX idx_incidents_going_on ON incidents (seq) WHERE state = 'open' OR d
 CREATE INDEX idx_incidents_conditions ON incidents USING gin (conditions jsonb_path_ops);
 -- What time changes next, every 2 s.
 CREATE INDEX idx_incidents_due ON incidents (due_at) WHERE due_at IS NOT NULL;
+-- What is to be asked about, twice a second where second opinions are wanted.
+CREATE INDEX idx_incidents_opinion_due ON incidents (opinion_due_at) WHERE opinion_due_at IS NOT NULL;
 -- Statistics of a time.
 CREATE INDEX idx_incidents_opened ON incidents (opened_at);
 -- What was resolved in the last minutes, for a new reader of the feed.
@@ -62,12 +68,13 @@ CREATE INDEX idx_incidents_unrouted ON incidents (id) WHERE unrouted > 0;
 CREATE TABLE incident_log (
     id             BIGINT      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     incident_id    UUID        NOT NULL REFERENCES incidents (id) ON DELETE CASCADE,
-    kind           VARCHAR(20) NOT NULL,      -- opened, reopened, resolved, acknowledged, severity_raised, note, label
+    kind           VARCHAR(20) NOT NULL,      -- opened, reopened, resolved, acknowledged, severity_raised, note, label, opinion
     at             TIMESTAMPTZ NOT NULL,
     by             TEXT        NOT NULL DEFAULT '',
     text           TEXT        NOT NULL DEFAULT '',
     false_positive BOOLEAN,
     severity       INT,                       -- of severity_raised: the severity from then on; NULL: another kind
+    verdict        VARCHAR(20),               -- of opinion: what came of a question; NULL: another kind
     op_id          TEXT                       -- of an action; it happens once for each
 );
 -- The log of an incident, and when it was reopened last, for its messages.

@@ -104,7 +104,7 @@ CREATE TABLE deliveries (
     -- a due_at, or one that is about to lose it. NULL: nothing is behind it, or nothing waits for it any more.
     queue          TEXT,
     seq            BIGINT      GENERATED ALWAYS AS IDENTITY,
-    state          VARCHAR(20) NOT NULL,              -- pending, delivered, failed, idle
+    state          VARCHAR(20) NOT NULL,              -- pending, delivered, failed, dropped (by a second opinion), idle
     -- By the clock of the database; NULL: nothing is due. While it is leased: when the lease ends.
     due_at         TIMESTAMPTZ,
     lease          TEXT,                              -- the gateway that sends it, and which of its leases; NULL: none
@@ -148,6 +148,8 @@ CREATE INDEX idx_deliveries_monitor ON deliveries (monitor_id) WHERE monitor_id 
 CREATE INDEX idx_deliveries_destination ON deliveries (destination_id, created_at, id) WHERE destination_id IS NOT NULL;
 -- Those that have failed: their list, what is replayed, and what a new reader of the feed gets.
 CREATE INDEX idx_deliveries_failed ON deliveries (created_at, id) WHERE state = 'failed';
+-- The list of those that a second opinion has dropped.
+CREATE INDEX idx_deliveries_dropped ON deliveries (created_at, id) WHERE state = 'dropped';
 
 -- Each delivery is updated a few times, and its place in the indexes of what is due changes.
 ALTER TABLE deliveries SET (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.01);

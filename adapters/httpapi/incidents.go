@@ -113,7 +113,8 @@ func readIncidentFilter(query url.Values) (f incidents.Filter, wrong []error) {
 type incidentLineBody struct {
 	incidentEntryBody
 
-	Severity *int `json:"severity"`
+	Severity *int             `json:"severity"`
+	Verdict  incident.Verdict `json:"verdict,omitempty"`
 }
 
 type incidentEntryBody struct {
@@ -129,7 +130,7 @@ func (h incidentHandlers) entry(e incident.Entry) incidentEntryBody {
 }
 
 func (h incidentHandlers) line(e incident.Entry) incidentLineBody {
-	line := incidentLineBody{incidentEntryBody: h.entry(e)}
+	line := incidentLineBody{incidentEntryBody: h.entry(e), Verdict: e.Verdict}
 	if e.Kind == incident.SeverityRaised {
 		line.Severity = &e.Severity
 	}

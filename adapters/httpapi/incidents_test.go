@@ -29,7 +29,8 @@ func storedIncident(id string) incidents.Incident {
 			ID: id, State: incident.Open, Severity: 2, SeverityNow: 1, StartedAt: now, OpenedAt: now.Add(30 * time.Second), Quiet: time.Minute,
 			Conditions: []incident.Condition{{Name: "black", StartedAt: now, LastStartedAt: now.Add(time.Minute), Count: 2, Longest: 40500 * time.Millisecond,
 				Spans: []incident.Span{{StartedAt: now, EndedAt: now.Add(40500 * time.Millisecond)}, {StartedAt: now.Add(time.Minute)}},
-				Alert: &incident.Alert{EventID: eventID, At: now, DurationSec: 31, ThresholdSec: 30, Criteria: map[string]float64{"luma_below_percent": 10, "area_percent": 98}}}},
+				Alert: &incident.Alert{EventID: eventID, At: now, DurationSec: 31, ThresholdSec: 30, Criteria: map[string]float64{"luma_below_percent": 10, "area_percent": 98},
+					Opinion: &incident.Opinion{Verdict: incident.OpinionLabel, AskedAt: now.Add(33 * time.Second), AnsweredAt: now.Add(34 * time.Second), Label: "end screen", Confidence: 0.9}}}},
 		},
 		MonitorID: noSuchID, StreamURL: incidentStreamURL, UpdatedAt: now.Add(time.Minute),
 	}
@@ -44,7 +45,7 @@ func incidentOfAnother(n int) incidents.Incident {
 
 func addIncident(api *testAPI, _ monitor.ID) {
 	api.storeIncident(storedIncident(incidentID), incident.Entry{Kind: incident.WasOpened, At: now},
-		incident.Entry{Kind: incident.SeverityRaised, At: now.Add(time.Minute), Severity: 2})
+		incident.Entry{Kind: incident.SeverityRaised, At: now.Add(time.Minute), Severity: 2}, incident.Entry{Kind: incident.Advised, At: now.Add(time.Minute), Text: "end screen", Verdict: incident.OpinionLabel})
 }
 
 // incidentCases are the responses of the routes of incidents beyond those of operations.

@@ -90,7 +90,7 @@ func wrongQueries() (list []refusal) {
 		wrong(day+"&zone=Mars/Phobos", "", "zone is"), wrong(day+"&zone=../etc/passwd", "", "zone is"), wrong(day+"&zone=Local", "", "zone is"), wrong(day+"&zone=", "", "zone is"),
 		wrong("GET /api/v1/statistics?by=hour&from=2023-10-01T00:00:00Z", "", "from"),
 
-		wrong(sent+"?state=sent", "", "accepted are pending, delivered, failed"), wrong(sent+"?state=", "", "state is"),
+		wrong(sent+"?state=sent", "", "accepted are pending, delivered, failed, dropped"), wrong(sent+"?state=", "", "state is"),
 		wrong(sent+"?limit=0", "", "1 to 100"), wrong(sent+"?limit=101", "", "1 to 100"), wrong(sent+"?limit=x", "", onInt),
 		wrong(sent+"?monitor_id=1", "", "monitor_id is"), wrong(sent+"?event_id=1", "", "event_id is"), wrong(sent+"?incident_id=1", "", "incident_id is"),
 		wrong(sent+"?event_id=urn:uuid:"+eventID, "", "event_id is"), wrong(sent+"?cursor=x", "", "cursor is"), wrong(sent+"?cursor=", "", "cursor is"),

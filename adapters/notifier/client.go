@@ -188,7 +188,8 @@ func (r Request) body() (*Body, error) {
 	case r.Body != nil:
 		return r.Body, nil
 	case r.Form != nil:
-		return newForm(r.Form)
+		form, contentType, err := outbound.NewForm(r.Form)
+		return &Body{ContentType: contentType, Bytes: form}, err
 	}
 	encoded, err := wire.Encode(r.JSON) // providers count characters before escaping
 	return &Body{ContentType: "application/json; charset=utf-8", Bytes: encoded}, err

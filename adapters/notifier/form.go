@@ -1,61 +1,12 @@
 package notifier
 
 import (
-	"bytes"
-	"fmt"
-	"mime"
-	"mime/multipart"
-	"net/textproto"
-
+	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
-	"github.com/stream-monitor/stream-monitor/domain/wire"
 )
 
 // FormPart is a field of a form: a text, JSON, or a file.
-type FormPart struct {
-	Name        string
-	Text        string
-	JSON        any    // nil: there is none
-	FileName    string // empty: it is no file
-	ContentType string // of the file
-	Bytes       []byte // of the file
-}
-
-// newForm returns the body of a form.
-func newForm(parts []FormPart) (*Body, error) {
-	var out bytes.Buffer
-	form := multipart.NewWriter(&out)
-	for _, p := range parts {
-		header := textproto.MIMEHeader{}
-		disposition := map[string]string{"name": p.Name}
-		content := []byte(p.Text)
-		switch {
-		case p.JSON != nil:
-			encoded, err := wire.Encode(p.JSON)
-			if err != nil {
-				return nil, err
-			}
-			content = encoded
-			header.Set("Content-Type", "application/json")
-		case p.FileName != "":
-			content = p.Bytes
-			disposition["filename"] = p.FileName
-			header.Set("Content-Type", p.ContentType)
-		}
-		header.Set("Content-Disposition", mime.FormatMediaType("form-data", disposition))
-		w, err := form.CreatePart(header)
-		if err == nil {
-			_, err = w.Write(content)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("encode the message: %w", err)
-		}
-	}
-	if err := form.Close(); err != nil {
-		return nil, fmt.Errorf("encode the message: %w", err)
-	}
-	return &Body{ContentType: form.FormDataContentType(), Bytes: out.Bytes()}, nil
-}
+type FormPart = outbound.FormPart
 
 // FileName returns the name for the file of a picture.
 func FileName(p message.Picture) string {

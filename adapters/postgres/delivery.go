@@ -18,6 +18,7 @@ import (
 // Outbox leases deliveries and records what came of them.
 type Outbox struct {
 	db        *database
+	opinions  notify.OpinionPower
 	gateway   atomic.Pointer[string] // the runtime ID of this gateway; nil: it has none
 	successes groupQueue[*queuedSuccess]
 }
@@ -74,7 +75,7 @@ func (o *Outbox) Lease(ctx context.Context, limit int, duration time.Duration) (
 			return delivery.Leased{}, wrapError(limited, "read which destinations may get something", err)
 		}
 	}
-	l := lease{db: o.db, routing: w.routing, name: o.newLease(), duration: duration, limit: limit}
+	l := lease{db: o.db, routing: w.routing, name: o.newLease(), duration: duration, limit: limit, opinions: o.opinions}
 	var ready []string
 	for _, d := range due {
 		if d.free > 0 || d.Changed {

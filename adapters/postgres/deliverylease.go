@@ -32,6 +32,7 @@ type lease struct {
 	name     string
 	duration time.Duration
 	limit    int // of the deliveries
+	opinions notify.OpinionPower
 	now      time.Time
 
 	incidents map[string]routedIncident   // that threads are about, by ID
@@ -62,6 +63,8 @@ type decidedRow struct {
 	ID    string     `json:"id"`
 	Sends bool       `json:"sends"` // something is to be sent when the destination may get it
 	At    *time.Time `json:"at"`    // when there may be something to send; null: after a change
+
+	Dropped string `json:"dropped"` // why a message is not sent at all; empty: none is dropped
 }
 
 // spentRow is what the rate limit of a destination leaves.
@@ -86,7 +89,7 @@ const commitSoon = `set_config('synchronous_commit', 'off', true)`
 // take leases what may be sent to destinations and to callbacks, and stores what else was decided. It decides what is
 // told under the lock of each destination: a lease of another gateway passes over it.
 func (l *lease) take(ctx context.Context, tx *sqlx.Tx, destinations []string) error {
-	*l = lease{db: l.db, routing: l.routing, name: l.name, duration: l.duration, limit: l.limit}
+	*l = lease{db: l.db, routing: l.routing, name: l.name, duration: l.duration, limit: l.limit, opinions: l.opinions}
 	if _, err := tx.ExecContext(ctx, `SELECT `+commitSoon); err != nil {
 		return err
 	}
@@ -243,7 +246,7 @@ func (l *lease) readOpenings(ctx context.Context, tx *sqlx.Tx, rows []leasableRo
 	}
 	ids := make([]string, 0, len(incidents))
 	for _, i := range incidents {
-		if opening, lasts := notify.OpeningOf(i.Incident, l.now); lasts && opening.At.After(since) {
+		if opening, lasts := notify.OpeningOf(l.opinions.Advise(i.Incident, l.now).Told, l.now); lasts && opening.At.After(since) {
 			l.openings, ids = append(l.openings, opening), append(ids, i.ID)
 		}
 	}
@@ -275,7 +278,7 @@ func (l *lease) readOpenings(ctx context.Context, tx *sqlx.Tx, rows []leasableRo
 
 // takeOf leases what may be sent to a destination, and decides what else follows there.
 func (l *lease) takeOf(d *readyDestination, rows []leasableRow) {
-	due := notify.Due{Now: l.now, Destination: d.destination, Routing: l.routing, Watched: l.watched, Openings: slices.Clone(l.openings)}
+	due := notify.Due{Now: l.now, Destination: d.destination, Routing: l.routing, Watched: l.watched, Opinions: l.opinions, Openings: slices.Clone(l.openings)}
 	for n, o := range due.Openings {
 		storm, told := l.stormOf[thread{o.IncidentID, d.ID}]
 		due.Openings[n].Storm, due.Openings[n].Elsewhere = storm, !told
@@ -309,7 +312,7 @@ func (l *lease) takeOf(d *readyDestination, rows []leasableRow) {
 		case sends && isThread: // it waits for its turn
 			l.decided = append(l.decided, decidedRow{ID: one.ID, Sends: true})
 		case !sends:
-			l.decided = append(l.decided, decidedRow{ID: one.ID, At: timeOrNull(one.Message.At)})
+			l.decided = append(l.decided, decidedRow{ID: one.ID, At: timeOrNull(one.Message.At), Dropped: one.Message.Dropped})
 		}
 		if one.Storm != nil && !one.Message.Situation.Open {
 			l.ended = append(l.ended, one.Delivery)
@@ -344,11 +347,12 @@ const storeTaken = `
 const storeDecided = `
 	UPDATE deliveries x SET
 		changed = false,
-		state = CASE WHEN n.sends OR n.at IS NOT NULL THEN 'pending' WHEN x.told IS NULL THEN 'idle' ELSE 'delivered' END,
+		state = CASE WHEN n.sends OR n.at IS NOT NULL THEN 'pending' WHEN n.dropped <> '' THEN 'dropped' WHEN x.told IS NULL THEN 'idle' ELSE 'delivered' END,
 		due_at = CASE WHEN n.sends THEN x.due_at ELSE n.at END,
 		tried = CASE WHEN n.sends THEN x.tried ELSE 0 END, failing_since = CASE WHEN n.sends THEN x.failing_since END,
+		last_error = CASE WHEN n.dropped <> '' THEN n.dropped ELSE x.last_error END,
 		round_began_at = COALESCE(n.at, x.round_began_at), lease = CASE WHEN n.sends THEN x.lease END
-	FROM (SELECT * FROM json_to_recordset($1) AS rows (id uuid, sends bool, at timestamptz) LIMIT $2) AS n WHERE x.id = n.id`
+	FROM (SELECT * FROM json_to_recordset($1) AS rows (id uuid, sends bool, at timestamptz, dropped text) LIMIT $2) AS n WHERE x.id = n.id`
 
 // storeSpent stores what the rate limits of the destinations $1 leave.
 const storeSpent = `

@@ -230,7 +230,7 @@ func (s *IncidentStore) SweepIncidents(ctx context.Context, limit int) (more boo
 		if err := tx.GetContext(ctx, &now, `SELECT clock_timestamp()`); err != nil {
 			return err
 		}
-		swept, unreadable := s.letTimePass(rows, now)
+		swept, unreadable := s.db.letTimePass(rows, now, incident.Tick{})
 		if len(unreadable) > 0 {
 			if _, err := tx.ExecContext(ctx, `UPDATE incidents SET due_at = NULL WHERE id = ANY (CAST($1 AS uuid[]))`, pq.Array(unreadable)); err != nil {
 				return err
@@ -251,19 +251,19 @@ func (s *IncidentStore) SweepIncidents(ctx context.Context, limit int) (more boo
 	return more, err
 }
 
-// letTimePass lets time change incidents. A row that cannot be read is logged and not
+// letTimePass lets time change incidents, by an input that does. A row that cannot be read is logged and not
 // looked at again before its next event: it would be first in every sweep.
-func (s *IncidentStore) letTimePass(rows []incidentRow, now time.Time) (swept []*incidentSteps, unreadable []string) {
+func (db *database) letTimePass(rows []incidentRow, now time.Time, in incident.Input) (swept []*incidentSteps, unreadable []string) {
 	for _, row := range rows {
 		locked, err := row.toIncident()
 		if err != nil {
-			s.db.log.Warn("an incident cannot be read, time does not change it any more: report the defect with error",
+			db.log.Warn("an incident cannot be read, time does not change it any more: report the defect with error",
 				"incident_id", row.ID, "monitor_id", string(row.MonitorID), "error", err.Error())
 			unreadable = append(unreadable, row.ID)
 			continue
 		}
 		steps := &incidentSteps{monitorID: row.MonitorID, tracker: incident.NewTracker(locked), now: now}
-		steps.changes = steps.tracker.Step(steps.now, incident.Tick{})
+		steps.changes = steps.tracker.Step(steps.now, in)
 		swept = append(swept, steps)
 	}
 	return swept, unreadable

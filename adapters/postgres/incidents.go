@@ -46,6 +46,8 @@ type storedIncident struct {
 	QuietSec  int        `json:"quiet_sec"`
 	DueAt     *time.Time `json:"due_at"`
 	UpdatedAt time.Time  `json:"updated_at"`
+
+	OpinionDueAt *time.Time `json:"opinion_due_at"`
 }
 
 // decodeIncident returns the incident of a row as JSON. If a part cannot be read, it returns the rest with the error.
@@ -54,7 +56,7 @@ func decodeIncident(row []byte) (*incident.Incident, error) {
 	stored := storedIncident{Incident: &i}
 	err := json.Unmarshal(row, &stored)
 	i.Quiet = time.Duration(stored.QuietSec) * time.Second
-	for _, at := range []*time.Time{&i.StartedAt, &i.OpenedAt, &i.ResolvedAt, &i.AcknowledgedAt} {
+	for _, at := range []*time.Time{&i.StartedAt, &i.OpenedAt, &i.ResolvedAt, &i.AcknowledgedAt, &i.AskedAt} {
 		*at = at.UTC()
 	}
 	if err != nil {
@@ -163,6 +165,7 @@ func (s *incidentSteps) incidentRows() (rows []storedIncident) {
 	for _, i := range s.changed() {
 		rows = append(rows, storedIncident{
 			Incident: i, MonitorID: s.monitorID, QuietSec: int(i.Quiet / time.Second), DueAt: timeOrNull(i.DueAt()), UpdatedAt: s.now.UTC(),
+			OpinionDueAt: timeOrNull(i.OpinionDueAt()),
 		})
 	}
 	return rows
@@ -182,9 +185,11 @@ func timeOrNull(t time.Time) *time.Time {
 const saveIncidents = `
 	WITH saved AS (
 		INSERT INTO incidents (id, monitor_id, state, severity, conditions, started_at, opened_at, resolved_at, resolved_by,
-		                       quiet_sec, reopened, acknowledged_by, acknowledged_at, acknowledged_severity, acknowledgements, severity_now, false_positive, picture, due_at, updated_at)
+		                       quiet_sec, reopened, acknowledged_by, acknowledged_at, acknowledged_severity, acknowledgements, severity_now, false_positive, picture, due_at, updated_at,
+		                       asked_at, opinion_due_at)
 		SELECT id, monitor_id, state, severity, conditions, started_at, opened_at, resolved_at, resolved_by,
-		       quiet_sec, reopened, acknowledged_by, acknowledged_at, acknowledged_severity, acknowledgements, severity_now, false_positive, picture, due_at, updated_at
+		       quiet_sec, reopened, acknowledged_by, acknowledged_at, acknowledged_severity, acknowledgements, severity_now, false_positive, picture, due_at, updated_at,
+		       asked_at, opinion_due_at
 		FROM json_populate_recordset(CAST(NULL AS incidents), $1)
 		ON CONFLICT (id) DO UPDATE SET
 			state = excluded.state, severity = excluded.severity, conditions = excluded.conditions, started_at = excluded.started_at,
@@ -192,10 +197,11 @@ const saveIncidents = `
 			acknowledged_by = excluded.acknowledged_by, acknowledged_at = excluded.acknowledged_at, acknowledged_severity = excluded.acknowledged_severity,
 			acknowledgements = excluded.acknowledgements, severity_now = excluded.severity_now,
 			false_positive = excluded.false_positive, picture = excluded.picture, due_at = excluded.due_at, updated_at = excluded.updated_at,
+			asked_at = excluded.asked_at, opinion_due_at = excluded.opinion_due_at,
 			unrouted = incidents.unrouted + 1),
 	logged AS (
-		INSERT INTO incident_log (incident_id, kind, at, by, text, false_positive, severity, op_id)
-		SELECT incident_id, kind, at, by, text, false_positive, severity, op_id FROM json_populate_recordset(CAST(NULL AS incident_log), $2))
+		INSERT INTO incident_log (incident_id, kind, at, by, text, false_positive, severity, verdict, op_id)
+		SELECT incident_id, kind, at, by, text, false_positive, severity, verdict, op_id FROM json_populate_recordset(CAST(NULL AS incident_log), $2))
 	SELECT pg_notify('` + deliveriesChannel + `', '')`
 
 // storeIncidents stores what the steps of different monitors have changed. What it stores is to be

@@ -25,8 +25,10 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/intake"
 	"github.com/stream-monitor/stream-monitor/application/keyring"
 	"github.com/stream-monitor/stream-monitor/application/monitors"
+	"github.com/stream-monitor/stream-monitor/application/opinions"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/application/wait"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
 	"github.com/stream-monitor/stream-monitor/migrations"
 )
 
@@ -46,7 +48,8 @@ var (
 	_ feeds.Store                  = (*Store)(nil)
 	_ evidences.ThumbnailStore     = (*Store)(nil)
 
-	_ routing.Store = (*Store)(nil)
+	_ routing.Store  = (*Store)(nil)
+	_ opinions.Store = (*Store)(nil)
 
 	_ keyring.Store      = (*Store)(nil)
 	_ keyring.AuditStore = (*Store)(nil)
@@ -63,6 +66,8 @@ type Config struct {
 	ConnectTimeout   time.Duration  // whole seconds, default 5 s; a connect_timeout in the DSN takes precedence
 	ReportDelay      time.Duration  // how long a report without events may wait for others to share its transaction; default 0
 	Secrets          Secrets        // default: secrets of destinations can be neither stored nor read
+
+	Opinions notify.OpinionPower // of second opinions over messages; default: none
 }
 
 // proveWriting changes nothing, and is refused where nothing can be changed.
@@ -93,6 +98,7 @@ type Store struct {
 	*Outbox
 	*EvidenceStore
 	*IncidentStore
+	*OpinionStore
 	*ExpiryStore
 	*Listener
 	*FeedStore
@@ -170,9 +176,10 @@ func New(dsn string, cfg Config) (*Store, error) {
 		ReservationStore: &ReservationStore{db},
 		LeaderElection:   newLeaderElection(connector),
 		MembershipStore:  newMembershipStore(heartbeats),
-		Outbox:           &Outbox{db: db},
+		Outbox:           &Outbox{db: db, opinions: cfg.Opinions},
 		EvidenceStore:    &EvidenceStore{db},
 		IncidentStore:    &IncidentStore{db},
+		OpinionStore:     &OpinionStore{db},
 		ExpiryStore:      &ExpiryStore{db},
 		Listener:         &Listener{dsn, db.log, keepAliveInterval, keepAliveTimeout},
 		FeedStore:        &FeedStore{db},

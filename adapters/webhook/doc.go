@@ -9,7 +9,10 @@
 // headers of Standard Webhooks. Each attempt has a new timestamp, and the
 // same ID and body.
 //
-// Limits: one attempt takes at most 10 s. Sender reads at most 64 KiB of a response's
+// Adviser asks for second opinions about alerts (section 19.9): it posts a form with the event and its pictures, signed
+// in the same way, and reads the answer.
+//
+// Limits: one attempt takes at most 10 s, one question 5 s. Both read at most 64 KiB of a response's
 // header, and at most 64 KiB of its body for at most 1 s. It follows no redirects, uses no
 // proxy (decision O8), and requires TLS 1.2 or newer (decision O6).
 //

@@ -25,6 +25,7 @@ const (
 	DeliveryPending   DeliveryState = "pending"
 	DeliveryDelivered DeliveryState = "delivered"
 	DeliveryFailed    DeliveryState = "failed"
+	DeliveryDropped   DeliveryState = "dropped" // by a second opinion (section 19.9)
 )
 
 // DeliveryQuery selects a page of deliveries (section 17.1). Its filters are combined. The
@@ -122,9 +123,9 @@ func (q DeliveryQuery) check() error {
 		}
 	}
 	switch q.State {
-	case "", DeliveryPending, DeliveryDelivered, DeliveryFailed:
+	case "", DeliveryPending, DeliveryDelivered, DeliveryFailed, DeliveryDropped:
 	default:
-		refuse("state is %.40q; accepted are pending, delivered, failed", q.State)
+		refuse("state is %.40q; accepted are pending, delivered, failed, dropped", q.State)
 	}
 	return monitor.Join(append(wrong, monitor.ValidLimit(q.Limit, MaxDeliveryPage))...)
 }

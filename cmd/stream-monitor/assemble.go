@@ -23,6 +23,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/intake"
 	"github.com/stream-monitor/stream-monitor/application/keyring"
 	"github.com/stream-monitor/stream-monitor/application/monitors"
+	"github.com/stream-monitor/stream-monitor/application/opinions"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/faultinject"
@@ -77,6 +78,7 @@ func (g *gatewayServer) assemble(keys config.Keys, output io.Writer, log *slog.L
 	if err := a.makeSupervisor(); err != nil {
 		return err
 	}
+	a.makeAsker()
 	return a.makeDispatcher(listening)
 }
 
@@ -166,6 +168,21 @@ func (a *assembly) makeSupervisor() (err error) {
 		a.lateSupervisor.Supervisor = a.supervisor
 	}
 	return err
+}
+
+// makeAsker makes what asks for second opinions about alerts, if they are wanted. It connects where webhooks may.
+func (a *assembly) makeAsker() {
+	c := a.settings.Opinion
+	if c.SecondOpinionURL == "" {
+		return
+	}
+	a.adviser = newAdviser(c, a.settings.CallbackAllowedNetworks, a.clock)
+	a.asker = opinions.NewAsker(a.store, a.evidence, a.adviser, c.SecondOpinionCooldown, a.log)
+}
+
+// newAdviser makes the client of the endpoint that is asked for second opinions.
+func newAdviser(f config.OpinionFlags, allowed config.Networks, now func() time.Time) *webhook.Adviser {
+	return webhook.NewAdviser(webhook.NewGuard(allowed, nil), webhook.AdviserConfig{URL: f.SecondOpinionURL, Keys: f.SecondOpinionKey, Version: version, Now: now})
 }
 
 // makeDispatcher makes the dispatcher of all deliveries. The database notifies it until ctx is

@@ -13,6 +13,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/keyring"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
 const (
@@ -31,8 +32,9 @@ const reportDelay = 500 * time.Millisecond
 
 // openDatabase starts the private database (decision P3), or opens the one of DB_DSN, even
 // if that cannot be reached yet. closeStore closes it; a forced shutdown kills the private
-// server. secrets encrypts the secrets of destinations; nil: they are neither read nor written.
-func openDatabase(ctx context.Context, forced forcedShutdown, f config.DatabaseFlags, secrets postgres.Secrets, log *slog.Logger) (store *postgres.Store, closeStore func(), err error) {
+// server. secrets encrypts the secrets of destinations; nil: they are neither read nor written. opinions is what second
+// opinions may do to messages.
+func openDatabase(ctx context.Context, forced forcedShutdown, f config.DatabaseFlags, secrets postgres.Secrets, opinions notify.OpinionPower, log *slog.Logger) (store *postgres.Store, closeStore func(), err error) {
 	dsn, stop := f.DBDSN, func() {}
 	if !f.HasExternalDatabase() {
 		server, err := embedded.Start(ctx, embedded.Config{DataDir: f.DataDir, Log: log})
@@ -46,7 +48,7 @@ func openDatabase(ctx context.Context, forced forcedShutdown, f config.DatabaseF
 			}
 		}
 	}
-	store, err = postgres.New(dsn, postgres.Config{Zone: time.Local, Log: log, Secrets: secrets, ReportDelay: reportDelay})
+	store, err = postgres.New(dsn, postgres.Config{Zone: time.Local, Log: log, Secrets: secrets, ReportDelay: reportDelay, Opinions: opinions})
 	if err != nil {
 		stop()
 		return nil, nil, err

@@ -10,8 +10,12 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/oembed"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/tool"
+	"github.com/stream-monitor/stream-monitor/application/opinions"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/doctor"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/incident"
 )
 
 // runDoctor checks the machine and prints a report. Errors: a check has failed.
@@ -19,13 +23,25 @@ func runDoctor(ctx context.Context, c *config.Doctor, out console) error {
 	c.Watching.Export() // the proxies, for the question to YouTube, and tool-launcher
 	list, _, _ := c.Watching.Egress()
 	ok, err := doctor.Doctor{
-		Settings: *c, DatabaseTime: databaseTime, CheckCluster: checkCluster, CheckBucket: checkBucket,
+		Settings: *c, DatabaseTime: databaseTime, CheckCluster: checkCluster, CheckBucket: checkBucket, AskOpinion: askExample,
 		CheckLauncher: tool.CheckLauncher, Landlock: tool.Landlock, Missing: tool.Missing, OpenFiles: config.OpenFiles(), LookupHost: net.DefaultResolver.LookupHost, ProbeVideo: oembed.New(&http.Client{Transport: &http.Transport{Proxy: list.Proxy}}).Probe,
 	}.Examine(ctx, out.out)
 	if err == nil && !ok {
 		err = errors.New("not everything is in order; see above")
 	}
 	return err
+}
+
+// askExample asks an endpoint of second opinions about an event that nothing has made.
+func askExample(ctx context.Context, f config.OpinionFlags, allowed config.Networks) incident.Opinion {
+	id, now := newEventID(), time.Now()
+	body, err := event.NewTest(id, now)
+	if err != nil {
+		return incident.NoAnswer(err.Error())
+	}
+	adviser := newAdviser(f, allowed, time.Now)
+	defer adviser.Close()
+	return adviser.Ask(ctx, opinions.Question{EventID: id, EventType: string(event.Test), Condition: detector.Table[0].Condition, Event: body, AskedAt: now, Test: true})
 }
 
 func checkCluster(ctx context.Context, f config.ClusterFlags) (namespace string, err error) {

@@ -15,9 +15,11 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/adapters/probe"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg/decoder"
+	"github.com/stream-monitor/stream-monitor/adapters/webhook"
 	"github.com/stream-monitor/stream-monitor/application/delivery"
 	feeds "github.com/stream-monitor/stream-monitor/application/feed"
 	"github.com/stream-monitor/stream-monitor/application/keyring"
+	"github.com/stream-monitor/stream-monitor/application/opinions"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
@@ -44,6 +46,8 @@ type gatewayServer struct {
 	inlineDelays   *worker.CheckDelays // of the inline workers' checks
 	supervisor     *supervisor.Supervisor
 	dispatcher     *delivery.Dispatcher
+	asker          *opinions.Asker  // nil: nobody is asked for second opinions
+	adviser        *webhook.Adviser // of asker
 	feed           *feeds.Feed
 	api            *httpapi.API
 	dashboard      *ui.Dashboard // nil: UI=off
@@ -83,6 +87,7 @@ func (g *gatewayServer) run(ctx context.Context, forced forcedShutdown) error {
 
 	setupRun := start(g.database.retryUntilDone)
 	deliveryRun := start(g.database.runAfterSetup(g.deliver))
+	opinionRun := start(g.database.runAfterSetup(g.askForOpinions))
 	internalRun := start(func(context.Context) { cancel(g.internal.Serve()) })
 	supervisorRun := start(g.supervisor.Run)
 	publicRun := start(func(context.Context) { cancel(g.public.Serve()) })
@@ -111,10 +116,12 @@ func (g *gatewayServer) run(ctx context.Context, forced forcedShutdown) error {
 	startRun.stop()
 	supervisorRun.stop()
 	failed = errors.Join(failed, g.handOver(forced))
-	deliveryRun.cancel() // deliveries in flight end while the internal API stops
+	deliveryRun.cancel() // deliveries and questions in flight end while the internal API stops
+	opinionRun.cancel()
 	failed = errors.Join(failed, withTimeout(forced, requestsLimit, g.internal.Shutdown))
 	internalRun.stop()
 	deliveryRun.stop()
+	opinionRun.stop()
 	g.stopListening()
 	g.closeProbes()
 	return failed
@@ -156,6 +163,14 @@ func (g *gatewayServer) deliver(ctx context.Context) {
 		}
 	}
 	g.dispatcher.Run(ctx)
+}
+
+// askForOpinions asks about alerts until ctx is done, if anybody is to be asked.
+func (g *gatewayServer) askForOpinions(ctx context.Context) {
+	if g.asker != nil {
+		g.asker.Run(ctx)
+		g.adviser.Close()
+	}
 }
 
 // awaitStart waits until monitors and workers have been brought together (section 10.4), and

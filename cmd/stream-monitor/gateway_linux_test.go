@@ -84,7 +84,7 @@ func assembleGateway(t *testing.T, dsn, dir string) (*gatewayServer, *assembly) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, closeStore, err := openDatabase(t.Context(), forcedShutdown{context.Background()}, g.settings.Database, secrets, g.log)
+	store, closeStore, err := openDatabase(t.Context(), forcedShutdown{context.Background()}, g.settings.Database, secrets, "", g.log)
 	if err != nil {
 		t.Fatal(err)
 	}

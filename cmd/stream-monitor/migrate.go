@@ -23,7 +23,7 @@ func migrate(ctx context.Context, forced forcedShutdown, c *config.Migrate, out 
 }
 
 func migrateDatabase(ctx context.Context, forced forcedShutdown, f config.DatabaseFlags, log *slog.Logger) error {
-	store, closeStore, err := openDatabase(ctx, forced, f, nil, log)
+	store, closeStore, err := openDatabase(ctx, forced, f, nil, "", log)
 	if err != nil {
 		return err
 	}

@@ -56,7 +56,7 @@ func (g *gatewayServer) serve(ctx context.Context, forced forcedShutdown, output
 	if err != nil {
 		return err
 	}
-	store, closeStore, err := openDatabase(ctx, forced, g.settings.Database, secrets, log)
+	store, closeStore, err := openDatabase(ctx, forced, g.settings.Database, secrets, g.settings.Opinion.Power(), log)
 	if err != nil {
 		return err
 	}

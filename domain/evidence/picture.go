@@ -41,3 +41,10 @@ func (r Record) BestPicture() (f File, clarity float64, ok bool) {
 }
 
 func clamp(x float64) float64 { return max(0, min(1, x)) }
+
+// Picture is a file of evidence with its bytes.
+type Picture struct {
+	File
+
+	Bytes []byte
+}

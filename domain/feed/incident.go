@@ -58,13 +58,39 @@ type Alert struct {
 	Criteria     map[string]float64 `json:"criteria"`
 	Reason       *string            `json:"reason"`
 	Detail       *string            `json:"detail"`
+	Opinion      *Opinion           `json:"opinion,omitempty"` // nil: nobody was asked
+}
+
+// Opinion is what became of a second opinion about an alert (section 19.9).
+type Opinion struct {
+	Verdict    incident.Verdict `json:"verdict"`
+	AskedAt    *time.Time       `json:"asked_at"`
+	AnsweredAt *time.Time       `json:"answered_at"`
+	Label      *string          `json:"label"`
+	Confidence *float64         `json:"confidence"` // of a label
+	Severity   *int             `json:"severity"`   // of a label
+	Reason     *string          `json:"reason"`
+}
+
+func newOpinion(o *incident.Opinion, zone *time.Location) *Opinion {
+	if o == nil {
+		return nil
+	}
+	data := &Opinion{Verdict: o.Verdict, AskedAt: wire.TimeOrNull(o.AskedAt, zone), AnsweredAt: wire.TimeOrNull(o.AnsweredAt, zone), Label: wire.OrNull(o.Label), Reason: wire.OrNull(o.Reason)}
+	if o.Verdict == incident.OpinionLabel {
+		data.Confidence, data.Severity = &o.Confidence, &o.Severity
+	}
+	return data
 }
 
 func newAlert(a *incident.Alert, zone *time.Location) *Alert {
 	if a == nil {
 		return nil
 	}
-	return &Alert{wire.OrNull(a.EventID), wire.Time(a.At, zone), wire.OrNull(a.DurationSec), wire.OrNull(a.ThresholdSec), a.Criteria, wire.OrNull(a.Reason), wire.OrNull(a.Detail)}
+	return &Alert{
+		wire.OrNull(a.EventID), wire.Time(a.At, zone), wire.OrNull(a.DurationSec), wire.OrNull(a.ThresholdSec), a.Criteria, wire.OrNull(a.Reason), wire.OrNull(a.Detail),
+		newOpinion(a.Opinion, zone),
+	}
 }
 
 // Picture names the best picture of an incident.

@@ -44,7 +44,7 @@ const (
 type Opinion struct {
 	Verdict    Verdict   `json:"verdict"`
 	AskedAt    time.Time `json:"asked_at,omitzero"`
-	AnsweredAt time.Time `json:"answered_at,omitzero"` // when the answer was stored; zero: there was none
+	AnsweredAt time.Time `json:"answered_at,omitzero"` // when the answer was stored, or the question given up; zero: not yet
 	Label      string    `json:"label,omitempty"`      // at most maxLabel bytes
 	Confidence float64   `json:"confidence,omitempty"` // of the label, 0 to 1
 	Severity   int       `json:"severity,omitempty"`   // of the label, 0 to MaxSeverity
@@ -106,7 +106,7 @@ func (o Opinion) Text() string {
 
 // Ask says that somebody can be asked for second opinions. What AskedNow then returns is to be asked, once.
 type Ask struct {
-	Pause time.Duration // nobody is asked about a stream again within it
+	CoolDown time.Duration // nobody is asked about a stream again within it
 }
 
 // Answered says what came of a question about the alert of an event.
@@ -156,9 +156,9 @@ func (i *Incident) AskedNow(at time.Time) (all []Condition) {
 	return all
 }
 
-// ask marks the alerts that are due as asked. Those that are due together are one occasion for the pause.
+// ask marks the alerts that are due as asked. Those that are due together are one occasion for the cool-down.
 func (c *Change) ask(in Ask) {
-	before := c.AskedAt
+	lastAsked := c.AskedAt
 	for n := range c.Conditions {
 		one := &c.Conditions[n]
 		switch {
@@ -167,8 +167,8 @@ func (c *Change) ask(in Ask) {
 		case c.State != Open || !one.awaits() || c.now.Before(one.Alert.StoredAt.Add(AskedAfter)):
 		case c.now.Sub(one.Alert.StoredAt) > OpinionWithin:
 			one.giveOpinion(Opinion{Verdict: OpinionNotAsked, Reason: "it was too late"})
-		case !before.IsZero() && c.now.Sub(before) < in.Pause:
-			one.giveOpinion(Opinion{Verdict: OpinionNotAsked, Reason: fmt.Sprintf("the stream was asked about less than %v before", in.Pause)})
+		case !lastAsked.IsZero() && c.now.Sub(lastAsked) < in.CoolDown:
+			one.giveOpinion(Opinion{Verdict: OpinionNotAsked, Reason: fmt.Sprintf("the stream was asked about less than %v before", in.CoolDown)})
 		default:
 			one.giveOpinion(Opinion{Verdict: OpinionAsked, AskedAt: c.now})
 			c.AskedAt = c.now
@@ -180,7 +180,6 @@ func (c *Change) ask(in Ask) {
 func (c *Change) answer(in Answered) {
 	for n := range c.Conditions {
 		if one := &c.Conditions[n]; one.isAsked() && one.Alert.EventID == in.EventID {
-			in.Opinion.AnsweredAt = c.now
 			c.advise(one, in.Opinion)
 		}
 	}
@@ -188,7 +187,7 @@ func (c *Change) answer(in Answered) {
 
 // advise gives the alert of a condition the opinion that was asked for.
 func (c *Change) advise(one *Condition, o Opinion) {
-	o.AskedAt = one.Alert.Opinion.AskedAt
+	o.AskedAt, o.AnsweredAt = one.Alert.Opinion.AskedAt, c.now
 	one.giveOpinion(o)
 	c.log(Entry{Kind: Advised, At: c.now, Text: o.Text(), Verdict: o.Verdict})
 }

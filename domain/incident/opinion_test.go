@@ -67,7 +67,7 @@ func TestAnAlertIsAskedAboutOnce(t *testing.T) {
 	alerted := func(name incident.Name, sec float64) incident.Began {
 		return incident.Began{Condition: name, StartedAt: at(sec - 30), At: at(sec - 5), Alert: &incident.Alert{EventID: fmt.Sprint(name, sec)}}
 	}
-	ask, drop := incident.Ask{Pause: time.Minute}, incident.ReadOpinion(200, []byte(`{"opinion":"drop"}`))
+	ask, drop := incident.Ask{CoolDown: time.Minute}, incident.ReadOpinion(200, []byte(`{"opinion":"drop"}`))
 	answer := func(name incident.Name, sec float64) incident.Answered {
 		return incident.Answered{EventID: fmt.Sprint(name, sec), Opinion: drop}
 	}
@@ -88,7 +88,7 @@ func TestAnAlertIsAskedAboutOnce(t *testing.T) {
 		{104, answer(black, 100), 0, "black drop"},
 		{105, answer(black, 100), 0, "black drop"},
 		{106, alerted(incident.NoMedia, 106), 0, "black drop, due 108"},
-		{108, ask, 0, "black drop, no_media not_asked"}, // the pause
+		{108, ask, 0, "black drop, no_media not_asked"}, // the cool-down
 		{200, ended(black, 200), 0, "black drop, no_media not_asked"},
 		{300, alerted(black, 300), 0, "no_media not_asked, due 302"},
 		{302, ask, 1, "black asked, no_media not_asked, due 312"},
@@ -110,13 +110,13 @@ func TestAnAlertIsAskedAboutOnce(t *testing.T) {
 	}
 }
 
-func TestThePauseOutlivesTheIncident(t *testing.T) {
+func TestTheCoolDownOutlivesTheIncident(t *testing.T) {
 	h := newHistory(t)
 	alert := func(id string) *incident.Alert { return &incident.Alert{EventID: id} }
 	h.step(0, incident.Began{Condition: black, StartedAt: at(0), At: at(0), Alert: alert("a")})
-	h.step(2, incident.Ask{Pause: time.Hour}, incident.Resolve{By: "ann"})
+	h.step(2, incident.Ask{CoolDown: time.Hour}, incident.Resolve{By: "ann"})
 	h.step(10, incident.Began{Condition: silent, StartedAt: at(10), At: at(10), Alert: alert("b")})
-	if h.step(12, incident.Ask{Pause: time.Hour}); len(h.all) != 2 || verdicts(h) != "black unknown, silent not_asked" {
+	if h.step(12, incident.Ask{CoolDown: time.Hour}); len(h.all) != 2 || verdicts(h) != "black unknown, silent not_asked" {
 		t.Errorf("%d incidents: %s", len(h.all), verdicts(h))
 	}
 }

@@ -32,7 +32,7 @@ func anyInput(r *rapid.T, sec float64) incident.Input {
 	case 8:
 		return incident.Resolve{By: "ann"}
 	case 11:
-		return incident.Ask{Pause: time.Minute}
+		return incident.Ask{CoolDown: time.Minute}
 	case 12:
 		return incident.Answered{EventID: "e", Opinion: incident.ReadOpinion(200, []byte(`{"opinion":"drop"}`))}
 	case 9:

@@ -21,7 +21,7 @@ func answered(name incident.Name, status int, body string) incident.Answered {
 }
 
 func TestASecondOpinionHoldsBackOrDropsMessagesToPeople(t *testing.T) { // section 19.9
-	ask := incident.Ask{Pause: time.Minute}
+	ask := incident.Ask{CoolDown: time.Minute}
 	drop, keep := answered(black, 200, `{"opinion":"drop","reason":"the end screen"}`), answered(black, 200, `{"opinion":"keep"}`)
 	over := func(w *world, sec float64) *world { return w.at(sec, ended(black, sec)).at(sec + 3000) }
 	for name, c := range map[string]struct {
@@ -50,7 +50,7 @@ func TestASecondOpinionHoldsBackOrDropsMessagesToPeople(t *testing.T) { // secti
 		"409":       {notify.OpinionsDrop, func(w *world) { w.at(0, alerted(black, 0)).at(2, ask).at(3, answered(black, 409, "")).at(60) }, "3 opened!"},
 		"429":       {notify.OpinionsDrop, func(w *world) { w.at(0, alerted(black, 0)).at(2, ask).at(3, answered(black, 429, "")).at(60) }, "3 opened!"},
 		"malformed": {notify.OpinionsDrop, func(w *world) { w.at(0, alerted(black, 0)).at(2, ask).at(3, answered(black, 200, "<html>")).at(60) }, "3 opened!"},
-		"an alert in the pause is not asked about": {notify.OpinionsDrop, func(w *world) {
+		"an alert in the cool-down is not asked about": {notify.OpinionsDrop, func(w *world) {
 			w.at(0, alerted(black, 0)).at(2, ask).at(4, drop).at(20, ended(black, 20)).at(40, alerted(black, 40)).at(42, ask).at(60)
 		}, "42 opened!"},
 		"an alert that ends before somebody is asked is told as without": {notify.OpinionsDrop, func(w *world) {

@@ -43,6 +43,7 @@ func (c *Serve) check() (found []problem) {
 		found = append(found, problem{"internal-api-key", SameKeys})
 	}
 	found = append(found, c.Evidence.check()...)
+	found = append(found, c.Opinion.check()...)
 	switch {
 	case c.TLSCertFile != "" && c.TLSKeyFile == "":
 		found = append(found, problem{"tls-key-file", "TLS_KEY_FILE (--tls-key-file) is missing; TLS_CERT_FILE needs it"})
@@ -71,6 +72,14 @@ func (f EvidenceFlags) check() (found []problem) {
 			found = append(found, problem{setting.name, fmt.Sprintf("%s (--%s) is missing; it is required with EVIDENCE_STORE=%s",
 				setting.env, setting.name, f.EvidenceStore)})
 		}
+	}
+	return found
+}
+
+// check finds a missing key of second opinions.
+func (f OpinionFlags) check() (found []problem) {
+	if f.SecondOpinionURL != "" && len(f.SecondOpinionKey) == 0 {
+		found = append(found, problem{"second-opinion-key", "SECOND_OPINION_KEY (--second-opinion-key) is missing; SECOND_OPINION_URL needs it: the key that signs the questions"})
 	}
 	return found
 }

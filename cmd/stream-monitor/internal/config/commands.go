@@ -64,6 +64,7 @@ type Serve struct {
 	FeedRetention           time.Duration `group:"Monitors" type:"duration" min:"1h" max:"36500d" env:"FEED_RETENTION" default:"72h" help:"How long entries of the feed are kept. A reader that was away for longer gets the whole state."`
 	CallbackAllowedNetworks Networks      `group:"Monitors" type:"networks" env:"CALLBACK_ALLOWED_NETWORKS" placeholder:"CIDR,…" help:"Private networks to which the gateway may send webhooks, also by plain http. Default: none."`
 
+	Opinion   OpinionFlags  `embed:"" group:"Second opinions about alerts"`
 	Cluster   ClusterFlags  `embed:"" group:"Kubernetes (with WORKER_RUNTIME=kubernetes)"`
 	Pods      PodFlags      `embed:"" group:"Kubernetes (with WORKER_RUNTIME=kubernetes)"`
 	Watching  WatchingFlags `embed:"" group:"Watching"`
@@ -171,12 +172,15 @@ type Doctor struct {
 	WorkerRuntime string `group:"Monitors" type:"choice" accept:"kubernetes,process,inline" env:"WORKER_RUNTIME" default:"${runtime}" help:"What runs a worker. With kubernetes, doctor checks the cluster too."`
 	MaxMonitors   int    `group:"Monitors" type:"integer" min:"1" max:"10000" env:"MAX_MONITORS" default:"50" help:"Monitors that may be active at once."`
 
-	Offline bool `help:"Do not send any request to YouTube."`
+	CallbackAllowedNetworks Networks `group:"Monitors" type:"networks" env:"CALLBACK_ALLOWED_NETWORKS" placeholder:"CIDR,…" help:"Private networks to which the gateway may send webhooks, also by plain http. Default: none."`
+
+	Offline bool `help:"Do not send any request to YouTube, nor to SECOND_OPINION_URL."`
 
 	Cluster  ClusterFlags  `embed:"" group:"Kubernetes (with WORKER_RUNTIME=kubernetes)"`
 	Database DatabaseFlags `embed:"" group:"Storage"`
 	Evidence EvidenceFlags `embed:"" group:"Evidence (pictures, sound levels and clips of alerts)"`
 	Keys     KeyFlags      `embed:"" group:"Keys (other users can see flags in the list of processes: prefer the environment)"`
+	Opinion  OpinionFlags  `embed:"" group:"Second opinions about alerts"`
 	Watching WatchingFlags `embed:"" group:"Watching"`
 }
 

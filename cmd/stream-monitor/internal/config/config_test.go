@@ -262,12 +262,13 @@ func TestSettingsThatContradictEachOtherAreNamed(t *testing.T) {
 		args, want []string
 		says       string // in every problem
 	}{
-		"an external database without keys":    {[]string{"serve", "--db-dsn=postgres://db/x"}, []string{"API_KEY", "WEBHOOK_SIGNING_KEY", "INTERNAL_API_KEY"}, "DB_DSN"},
-		"pods without what they need":          {[]string{"serve", "--worker-runtime=kubernetes"}, []string{"WORKER_IMAGE", "WORKER_GATEWAY_URL", "INTERNAL_API_KEY"}, "WORKER_RUNTIME=kubernetes"},
-		"one address for both APIs":            {[]string{"serve", "--listen-addr=:9", "--internal-listen-addr=:9"}, []string{"INTERNAL_LISTEN_ADDR"}, "another address"},
-		"one key for both APIs (section 8.6)":  {[]string{"serve", "--api-key=" + secret, "--internal-api-key=" + secret}, []string{"INTERNAL_API_KEY"}, "API_KEY (--api-key)"},
-		"a bucket without keys":                {[]string{"serve", "--evidence-store=s3://evidence"}, []string{"EVIDENCE_S3_ACCESS_KEY", "EVIDENCE_S3_SECRET_KEY"}, "s3://evidence"},
-		"a worker without what it starts with": {[]string{"worker"}, []string{"MONITOR_ID", "GENERATION", "GATEWAY_URL", "INTERNAL_API_KEY"}, "is missing"},
+		"an external database without keys":     {[]string{"serve", "--db-dsn=postgres://db/x"}, []string{"API_KEY", "WEBHOOK_SIGNING_KEY", "INTERNAL_API_KEY"}, "DB_DSN"},
+		"pods without what they need":           {[]string{"serve", "--worker-runtime=kubernetes"}, []string{"WORKER_IMAGE", "WORKER_GATEWAY_URL", "INTERNAL_API_KEY"}, "WORKER_RUNTIME=kubernetes"},
+		"one address for both APIs":             {[]string{"serve", "--listen-addr=:9", "--internal-listen-addr=:9"}, []string{"INTERNAL_LISTEN_ADDR"}, "another address"},
+		"one key for both APIs (section 8.6)":   {[]string{"serve", "--api-key=" + secret, "--internal-api-key=" + secret}, []string{"INTERNAL_API_KEY"}, "API_KEY (--api-key)"},
+		"a bucket without keys":                 {[]string{"serve", "--evidence-store=s3://evidence"}, []string{"EVIDENCE_S3_ACCESS_KEY", "EVIDENCE_S3_SECRET_KEY"}, "s3://evidence"},
+		"an endpoint of opinions without a key": {[]string{"serve", "--second-opinion-url=https://opinions.example"}, []string{"SECOND_OPINION_KEY"}, "SECOND_OPINION_URL"},
+		"a worker without what it starts with":  {[]string{"worker"}, []string{"MONITOR_ID", "GENERATION", "GATEWAY_URL", "INTERNAL_API_KEY"}, "is missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			clearEnvironment(t)

@@ -7,11 +7,13 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/secretbox"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/proxies"
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
 // LogFlags set the log level (section 11.1).
@@ -75,6 +77,22 @@ func (f EvidenceFlags) Bucket() (bucket, prefix string, is bool) {
 	name, is := strings.CutPrefix(f.EvidenceStore, "s3://")
 	bucket, prefix, _ = strings.Cut(name, "/")
 	return bucket, strings.Trim(prefix, "/"), is
+}
+
+// OpinionFlags say who is asked for second opinions about alerts (section 19.9).
+type OpinionFlags struct {
+	SecondOpinionURL      string        `name:"second-opinion-url" type:"httpurl" env:"SECOND_OPINION_URL" placeholder:"URL" help:"HTTP endpoint that is asked about each alert, with its pictures. A private address, and plain http, need CALLBACK_ALLOWED_NETWORKS. Default: nobody is asked."`
+	SecondOpinionKey      webhook.Keys  `type:"signing" secret:"" env:"SECOND_OPINION_KEY" help:"Key that signs the questions as webhooks are signed; while you change it, two keys separated by a comma. Required with SECOND_OPINION_URL."`
+	SecondOpinionMode     string        `type:"choice" accept:"note,hold,drop" env:"SECOND_OPINION_MODE" default:"note" help:"What an opinion may do: note (it is stored and shown), hold (messages to people also wait for it, for at most 10 s) or drop (and it may drop them). It never concerns callbacks and webhooks."`
+	SecondOpinionCooldown time.Duration `type:"duration" min:"0s" max:"1d" env:"SECOND_OPINION_COOLDOWN" default:"1m" help:"For how long nobody is asked about the same stream again."`
+}
+
+// Power returns what second opinions may do to messages; empty: nobody is asked.
+func (f OpinionFlags) Power() notify.OpinionPower {
+	if f.SecondOpinionURL == "" {
+		return ""
+	}
+	return notify.OpinionPower(f.SecondOpinionMode)
 }
 
 // WatchingFlags name the tools and proxies with which a stream is watched. Every field is

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
+	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
@@ -49,6 +50,9 @@ type Doctor struct {
 	// CheckBucket writes, reads and deletes an object in the bucket of EVIDENCE_STORE.
 	CheckBucket func(ctx context.Context, f config.EvidenceFlags) error
 
+	// AskOpinion asks the endpoint of SECOND_OPINION_URL an example question.
+	AskOpinion func(ctx context.Context, f config.OpinionFlags, allowed config.Networks) incident.Opinion
+
 	// CheckLauncher returns why tool-launcher starts no tool, or nil.
 	CheckLauncher func() error
 
@@ -79,7 +83,7 @@ const (
 func (d Doctor) Examine(ctx context.Context, w io.Writer) (ok bool, err error) {
 	var findings []finding
 	for _, check := range []func(context.Context) []finding{
-		d.launcher, toolsCheck{d.Settings}.run, d.confinement, d.openFiles, d.database, d.cluster, d.dataDirectory, d.evidence, d.keys,
+		d.launcher, toolsCheck{d.Settings}.run, d.confinement, d.openFiles, d.database, d.cluster, d.dataDirectory, d.evidence, d.keys, d.opinion,
 		youtubeCheck{d.Settings, d.LookupHost, d.ProbeVideo}.run,
 	} {
 		findings = append(findings, check(ctx)...)

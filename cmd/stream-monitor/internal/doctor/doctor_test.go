@@ -18,6 +18,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/stream/tool"
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
+	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 	_ "github.com/stream-monitor/stream-monitor/test/harness/testtools/launcher" // the tests start tools
@@ -33,6 +34,7 @@ type machine struct {
 	clockAhead time.Duration // of the database
 	cluster    error         // of the check of rights; nil: pods may be run
 	bucket     error         // of writing to it; nil: it was written
+	opinion    incident.Opinion
 	dns        error         // of every look-up
 	openFiles  int
 	missing    []string // of what confines tools
@@ -107,6 +109,12 @@ func listener(t *testing.T) net.Listener {
 	return l
 }
 
+// ask names an endpoint of second opinions that answers so.
+func (m *machine) ask(answer incident.Opinion) {
+	m.settings.Opinion = config.OpinionFlags{SecondOpinionURL: "https://opinions.example", SecondOpinionKey: webhook.Keys{"hunter2d"}}
+	m.opinion = answer
+}
+
 func (m *machine) without(name string) {
 	m.t.Helper()
 	if err := os.Remove(filepath.Join(m.bin, name)); err != nil {
@@ -122,6 +130,7 @@ func (m *machine) examine() (bool, string) {
 		DatabaseTime: func(context.Context, string) (time.Time, error) { return time.Now().Add(m.clockAhead), m.database },
 		CheckCluster: func(_ context.Context, f config.ClusterFlags) (string, error) { return f.WorkerNamespace, m.cluster },
 		CheckBucket:  func(context.Context, config.EvidenceFlags) error { return m.bucket },
+		AskOpinion:   func(context.Context, config.OpinionFlags, config.Networks) incident.Opinion { return m.opinion },
 		OpenFiles:    m.openFiles,
 		Landlock:     func() int { return 6 }, CheckLauncher: func() error { return m.launcher },
 		Missing:    func() []string { return m.missing },
@@ -218,6 +227,16 @@ func TestEachProblemIsFound(t *testing.T) {
 		"evidence in a bucket that refuses": {func(m *machine) {
 			m.settings.Evidence.EvidenceStore, m.bucket = "s3://evidence", errors.New("access denied")
 		}, fail, "evidence", []string{"s3://evidence: access denied", "EVIDENCE_S3_ACCESS_KEY"}},
+		"an endpoint that gives opinions": {func(m *machine) { m.ask(incident.Opinion{Verdict: incident.OpinionKeep}) }, fine, "second opinion", []string{"https://opinions.example answers: keep"}},
+		"an endpoint that gives none":     {func(m *machine) { m.ask(incident.NoAnswer("it is busy")) }, fail, "second opinion", []string{"it is busy", "CALLBACK_ALLOWED_NETWORKS"}},
+		"an endpoint without a key": {func(m *machine) {
+			m.ask(incident.Opinion{Verdict: incident.OpinionKeep})
+			m.settings.Opinion.SecondOpinionKey = nil
+		}, fail, "second opinion", []string{"SECOND_OPINION_KEY is not set"}},
+		"an endpoint, offline": {func(m *machine) {
+			m.ask(incident.NoAnswer("it was asked"))
+			m.settings.Offline = true
+		}, fine, "second opinion", []string{"was not asked"}},
 		"a key missing in production": {func(m *machine) { m.settings.Keys.InternalAPIKey = "" }, fail, "keys",
 			[]string{"INTERNAL_API_KEY not set", "openssl rand -hex 32"}},
 		"a keys.json beside DB_DSN": {func(m *machine) {

@@ -1,0 +1,109 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound"
+	"github.com/stream-monitor/stream-monitor/application/opinions"
+	"github.com/stream-monitor/stream-monitor/domain/evidence"
+	"github.com/stream-monitor/stream-monitor/domain/incident"
+)
+
+// AdviserConfig configures an Adviser; URL and Keys are required.
+type AdviserConfig struct {
+	URL     string
+	Keys    Keys             // sign the questions as they would webhooks
+	Version string           // in the User-Agent, default "dev"
+	Timeout time.Duration    // of one question, default and maximum opinions.AskTimeout
+	RootCAs *x509.CertPool   // that issue the endpoint's certificate, default the system's
+	Now     func() time.Time // default time.Now
+}
+
+// Adviser asks an HTTP endpoint for second opinions about alerts (section 19.9). It may be used concurrently.
+type Adviser struct {
+	cfg    AdviserConfig
+	client *outbound.Client
+}
+
+var _ opinions.Adviser = (*Adviser)(nil)
+
+// NewAdviser returns an adviser that connects only where guard allows it.
+func NewAdviser(guard *Guard, cfg AdviserConfig) *Adviser {
+	if cfg.Version == "" {
+		cfg.Version = "dev"
+	}
+	if cfg.Timeout <= 0 || cfg.Timeout > opinions.AskTimeout {
+		cfg.Timeout = opinions.AskTimeout
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	client := outbound.ClientConfig{UserAgent: "stream-monitor/" + cfg.Version, Timeout: cfg.Timeout, RootCAs: cfg.RootCAs, Now: cfg.Now}
+	return &Adviser{cfg, outbound.NewClient(guard.outbound, client)}
+}
+
+// Close closes the idle connections. Call it when no Ask is under way.
+func (a *Adviser) Close() { a.client.Close() }
+
+// askedAlert is the JSON part of a question. The names of its pictures are those of the parts with their bytes.
+type askedAlert struct {
+	Schema     int             `json:"schema"`
+	Test       bool            `json:"test,omitempty"` // nothing has happened
+	AskedAt    time.Time       `json:"asked_at"`
+	IncidentID string          `json:"incident_id"`
+	Condition  incident.Name   `json:"condition"`
+	Event      json.RawMessage `json:"event"`
+	Pictures   []askedPicture  `json:"pictures"`
+}
+
+type askedPicture struct {
+	Name      evidence.Variant `json:"name"`
+	MediaType string           `json:"media_type"`
+	TakenAt   time.Time        `json:"taken_at"`
+	Width     int              `json:"width"`
+	Height    int              `json:"height"`
+	Measure   *float64         `json:"measure"` // mean luma 0 to 255, or dBFS; null: unknown
+}
+
+// Ask implements opinions.Adviser. It reads at most 64 KiB of the answer, for at most 1 s.
+func (a *Adviser) Ask(ctx context.Context, q opinions.Question) incident.Opinion {
+	req, err := a.request(ctx, q)
+	if err != nil {
+		return incident.NoAnswer("the question cannot be written: " + err.Error())
+	}
+	attempt, answer := a.client.Do(req, outbound.Redactor(append([]string{a.cfg.URL}, a.cfg.Keys...)...))
+	if attempt.Status == 0 {
+		return incident.NoAnswer(attempt.Error)
+	}
+	return incident.ReadOpinion(attempt.Status, answer)
+}
+
+func (a *Adviser) request(ctx context.Context, q opinions.Question) (*http.Request, error) {
+	asked := askedAlert{opinions.Schema, q.Test, q.AskedAt.UTC(), q.IncidentID, q.Condition, q.Event, []askedPicture{}}
+	parts := make([]outbound.FormPart, 1, 1+len(q.Pictures))
+	for _, p := range q.Pictures {
+		asked.Pictures = append(asked.Pictures, askedPicture{p.Variant, p.Variant.MediaType(), p.TakenAt, p.Width, p.Height, p.Measure})
+		parts = append(parts, outbound.FormPart{
+			Name: string(p.Variant), FileName: p.Variant.FileName(evidence.ID(q.EventID)), ContentType: p.Variant.MediaType(), Bytes: p.Bytes,
+		})
+	}
+	parts[0] = outbound.FormPart{Name: "alert", JSON: asked}
+	body, contentType, err := outbound.NewForm(parts)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.cfg.URL, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", contentType)
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("X-Event-Id", q.EventID)
+	req.Header.Set("X-Event-Type", q.EventType)
+	return req, a.cfg.Keys.sign(req.Header, q.EventID, body, a.cfg.Now())
+}
