@@ -97,14 +97,16 @@ func TestTheChartAcceptsTheRangesOfTheProgram(t *testing.T) {
 		[]string{"0d", "3599", "59m", "3153600001", "52560001m", "876000h1s", "876001h", "36501d"},
 	}
 	short := values{[]string{"", "3600", "60m", "72h", "35d", "36500d"}, []string{"0d", "3599", "59m", "36501d"}}
+	upToADay := values{
+		[]string{"", "0", "600", "86400", "86400s", "1439m59s", "1440m", "1h30m", "23h59m59s", "24h"},
+		[]string{"-1s", "86401", "86401s", "1441m", "24h1s", "25h", "2d"},
+	}
 	for name, c := range map[string]values{
 		"MAX_MONITORS":              {[]string{"", "50", "9999"}, []string{"0", "10001", "20000", "5.5"}},
 		"RATE_LIMIT_CREATE_PER_MIN": {[]string{"", "10", "59999999"}, []string{"-1", "60000001", "100000000"}},
 		"RATE_LIMIT_QUERY_PER_MIN":  {[]string{"", "100", "9999999"}, []string{"-1", "60000001", "100000000"}},
-		"SCHEDULE_LEAD_TIME": {
-			[]string{"", "0", "600", "86400", "86400s", "1439m59s", "1440m", "1h30m", "23h59m59s", "24h"},
-			[]string{"-1s", "86401", "86401s", "1441m", "24h1s", "25h", "2d"},
-		},
+		"SCHEDULE_LEAD_TIME":        upToADay,
+		"SECOND_OPINION_COOLDOWN":   upToADay,
 		"GATEWAY_RECONCILE_TIMEOUT": {
 			[]string{"", "1", "30", "599s", "600", "600s", "1m30s", "9m59s"},
 			[]string{"0", "0s", "601", "601s", "10m1s", "11m", "1h", "1d"},
