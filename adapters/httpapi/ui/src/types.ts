@@ -89,6 +89,20 @@ export interface Alert {
   criteria: Record<string, number> | null; // luma_below_percent, area_percent, level_below_db
   reason: string | null;
   detail: string | null;
+  opinion?: Opinion; // missing: nobody was to be asked
+}
+
+export type Verdict = "asked" | "keep" | "drop" | "label" | "unknown" | "not_asked";
+
+// Opinion is a second opinion about an alert. label, confidence (0 to 1) and severity are those of the verdict label.
+export interface Opinion {
+  verdict: Verdict;
+  asked_at: string | null;
+  answered_at: string | null;
+  label: string | null;
+  confidence: number | null;
+  severity: number | null;
+  reason: string | null;
 }
 
 // Span is a time that a condition was there. ended_at null: it lasts.
@@ -140,12 +154,13 @@ export interface Incident {
 }
 
 export interface LogEntry {
-  kind: "opened" | "reopened" | "severity_raised" | "resolved" | "acknowledged" | "note" | "label";
+  kind: "opened" | "reopened" | "severity_raised" | "resolved" | "acknowledged" | "note" | "label" | "opinion";
   at: string;
   by: string | null;
   text: string | null;
   false_positive: boolean | null;
   severity: number | null;
+  verdict?: Verdict; // of an opinion
 }
 
 export interface EvidenceFile {
@@ -230,7 +245,7 @@ export interface Delivery {
   stream_url: string | null;
   incident_id: string | null;
   created_at: string;
-  state: "pending" | "delivered" | "failed";
+  state: "pending" | "delivered" | "failed" | "dropped";
   tried: number;
   next_attempt_at: string | null;
   delivered_at: string | null;

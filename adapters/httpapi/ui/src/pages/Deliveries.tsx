@@ -137,7 +137,7 @@ function Again({ destinationID }: { destinationID: string | null }) {
   );
 }
 
-const looks = { delivered: ["check", "on_air"], pending: ["retry", "warning"], failed: ["fail", "trouble"] } as const;
+const looks = { delivered: ["check", "on_air"], pending: ["retry", "warning"], failed: ["fail", "trouble"], dropped: ["bellOff", "off"] } as const;
 
 function StateOf({ delivery }: { delivery: Delivery }) {
   const [glyph, look] = looks[delivery.state];
@@ -224,6 +224,12 @@ function Detail({ delivery, name }: { delivery: Delivery; name: string }) {
             </span>
           </p>
         )}
+        {delivery.state === "dropped" && delivery.last_error && (
+          <p class="notice">
+            <Glyph name="bellOff" />
+            <ErrorText>{delivery.last_error}</ErrorText>
+          </p>
+        )}
         <h3>{words.attempts}</h3>
         {newestFirst.length === 0 && <p class="dim">{words.noAttempts}</p>}
         {newestFirst.map(({ attempt, n }, i) => (
@@ -267,7 +273,7 @@ function Redeliver({ delivery }: { delivery: Delivery }) {
     });
   return (
     <Allowed to="operate">
-      <button class="btn" type="button" disabled={queued.value || delivery.state === "pending"} onClick={() => void act()}>
+      <button class="btn" type="button" disabled={queued.value || delivery.state === "pending" || delivery.state === "dropped"} onClick={() => void act()}>
         <Glyph name="retry" />
         {queued.value ? words.redelivered : words.redeliver}
       </button>

@@ -64,7 +64,7 @@ function Row({ delivery }: { delivery: Delivery }) {
       await api.again(delivery);
       queued.value = true;
     });
-  const look = { delivered: "on_air", pending: "warning", failed: "trouble" }[delivery.state];
+  const look = { delivered: "on_air", pending: "warning", failed: "trouble", dropped: "off" }[delivery.state];
   return (
     <tr>
       <td>
@@ -78,7 +78,7 @@ function Row({ delivery }: { delivery: Delivery }) {
       <td class="mono receiver wide">{delivery.destination?.name ?? last?.request?.url ?? "–"}</td>
       <td>
         <span class={`word is-${look}`}>
-          <Glyph name={delivery.state === "delivered" ? "check" : delivery.state === "pending" ? "retry" : "fail"} />
+          <Glyph name={({ delivered: "check", pending: "retry", failed: "fail", dropped: "bellOff" } as const)[delivery.state]} />
           {words.deliveryStates[delivery.state]}
         </span>
         <span class="sub">
@@ -100,7 +100,7 @@ function Row({ delivery }: { delivery: Delivery }) {
       </td>
       <td class="right">
         <Allowed to="operate">
-          <button class="btn" type="button" disabled={queued.value} onClick={() => void redeliver()}>
+          <button class="btn" type="button" disabled={queued.value || delivery.state === "dropped"} onClick={() => void redeliver()}>
             {queued.value ? words.redelivered : words.redeliver}
           </button>
         </Allowed>

@@ -67,6 +67,8 @@ function entryLine(entry: LogEntry): Line {
       return { at: entry.at, glyph: "hand", look: "", what: <>{by} {kinds.acknowledged}</> };
     case "note":
       return { at: entry.at, glyph: "note", look: "", what: <>{by} {kinds.note}</>, note: entry.text ?? "" };
+    case "opinion":
+      return { at: entry.at, glyph: "chat", look: "", what: `${text.value.incident.opinion}${text.value.incident.verdicts[entry.verdict!]}`, note: entry.text ?? "" };
     case "label": {
       const said = entry.false_positive === null ? kinds.labelNone : entry.false_positive ? kinds.labelFalse : kinds.labelTrue;
       return { at: entry.at, glyph: "flag", look: "", what: <>{by} {said}</> };

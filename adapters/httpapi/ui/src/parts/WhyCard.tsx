@@ -4,7 +4,7 @@ import { endOf } from "../incident";
 import { nextSeverity } from "../severity";
 import { reasonWord } from "../refusals";
 import { now } from "../store";
-import { clock, clockDay, clockUTC, wholeDuration, zone } from "../time";
+import { clock, clockDay, clockUTC, decimal, wholeDuration, zone } from "../time";
 import type { Condition, Delivery, Incident, Monitor } from "../types";
 import { alertOf, whyOf } from "../why";
 import { LatestFinding } from "./LatestFinding";
@@ -31,6 +31,7 @@ export function WhyCard({ incident, chosen, monitor }: { incident: Incident; cho
             {lasts && condition === chosen && <LookFirst condition={condition} />}
             <p class="muted wrap">{alertOf(condition, monitor)}</p>
             <Gauge condition={condition} />
+            <SecondOpinion of={condition} />
             {condition.alert?.detail && (
               <p class="muted">
                 {text.value.why.atAlert}
@@ -59,6 +60,23 @@ function LookFirst({ condition }: { condition: Condition }) {
     <p class="first">
       <b>{words.lookFirst}</b>
       {hint}
+    </p>
+  );
+}
+
+// SecondOpinion says what the endpoint of second opinions has answered about an alert.
+function SecondOpinion({ of }: { of: Condition }) {
+  const opinion = of.alert?.opinion;
+  if (!opinion) return null;
+  const words = text.value.incident;
+  const { verdict, label, confidence, severity, reason } = opinion;
+  const said = verdict === "label" ? words.labelled(label!, decimal(confidence! * 100, 0), text.value.common.severity(severity!)) : words.verdicts[verdict];
+  return (
+    <p class="muted wrap">
+      {words.opinion}
+      <b dir="auto">{said}</b>
+      {text.value.common.stop}
+      {reason && <span dir="auto"> {reason}</span>}
     </p>
   );
 }

@@ -309,3 +309,37 @@ test("list, page and wall add up what came back, and name the second condition a
       await page.locator(".owner", { hasText: "acknowledged by" }).getByText("Bob").waitFor();
     },
   ));
+
+const opinions = {
+  en: { why: "Why this is an incident", log: "Log", label: "Second opinion: end screen (93 % sure, low severity). a logo", drop: "Second opinion: nobody needs to know", state: "Dropped" },
+  ja: { why: "障害と判断した理由", log: "経過", label: "セカンドオピニオン：end screen（確信度93%、重大度：低）。 a logo", drop: "セカンドオピニオン：通知は不要と判断", state: "送信見送り" },
+};
+for (const [locale, words] of Object.entries(opinions)) {
+  test(`a second opinion and the message that it dropped are shown, ${locale}`, () =>
+    open(
+      (gateway) => {
+        fill(gateway);
+        const opinion = (verdict, more = {}) => ({ verdict, asked_at: at(32), answered_at: at(33), label: null, confidence: null, severity: null, reason: null, ...more });
+        const [black, silent] = gateway.incidents.get(incident(1).incident_id).conditions;
+        black.alert.opinion = opinion("drop", { reason: "the end screen" });
+        silent.alert.opinion = opinion("label", { label: "end screen", confidence: 0.93, severity: 0, reason: "a logo" });
+        const line = { kind: "opinion", at: at(33), by: null, text: "the end screen", false_positive: null, severity: null, verdict: "drop" };
+        gateway.incidents.set(incident(1).incident_id, { ...gateway.incidents.get(incident(1).incident_id), log: [line] });
+        const dropped = { ...delivery, event_id: null, event_type: null, delivery_id: "0190a5d9-2a3b-7d8a-9c1d-000000000001", destination: { destination_id: "d", name: "people", kind: "slack" }, state: "dropped", tried: 0, delivered_at: null, last_error: "dropped by the second opinion: the end screen", body: "", attempts: [] };
+        gateway.routes.set("GET /api/v1/deliveries", () => [200, { deliveries: [dropped], next: null }]);
+      },
+      async (page, gateway) => {
+        await page.goto(gateway.url + page1);
+        const why = page.getByRole("region", { name: words.why });
+        await why.getByText(words.label).waitFor();
+        await why.getByText(words.drop).filter({ hasText: "the end screen" }).waitFor();
+        await page.getByRole("region", { name: words.log }).getByRole("listitem").filter({ hasText: words.drop }).filter({ hasText: "the end screen" }).waitFor();
+        const row = page.getByRole("row").filter({ hasText: "people" });
+        await row.getByText(words.state, { exact: true }).waitFor();
+        await row.getByText("dropped by the second opinion: the end screen").waitFor();
+        assert.ok(await row.getByRole("button").isDisabled());
+        if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/opinion-${locale}.png`, fullPage: true });
+      },
+      { locale: locale === "ja" ? "ja-JP" : "en-GB" },
+    ));
+}

@@ -1,7 +1,7 @@
 export const deliveries = {
   title: "Deliveries",
   state: "State",
-  states: { pending: "pending", delivered: "delivered", failed: "failed" },
+  states: { pending: "pending", delivered: "delivered", failed: "failed", dropped: "dropped" },
   filters: { monitor_id: "Stream", incident_id: "Incident", event_id: "Event", destination_id: "Destination" },
   several: "several streams",
   longSchedule: "later events are not waiting for it",

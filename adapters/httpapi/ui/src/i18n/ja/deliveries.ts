@@ -3,7 +3,7 @@ import type { Words } from "../words";
 export const deliveries: Words["deliveries"] = {
   title: "通知履歴",
   state: "状態",
-  states: { pending: "送信待ち", delivered: "送信済み", failed: "失敗" },
+  states: { pending: "送信待ち", delivered: "送信済み", failed: "失敗", dropped: "送信見送り" },
   filters: { monitor_id: "配信", incident_id: "障害", event_id: "イベント", destination_id: "通知先" },
   several: "複数の配信",
   longSchedule: "後のイベントはこれを待ちません",
