@@ -154,7 +154,7 @@ func TestHealthShowsTheStatesOfDetectors(t *testing.T) { // section 3.3
 		api.get(path).hasStatus(http.StatusOK).hasWords(want)
 	}
 	report("")
-	api.get("/api/v1/monitors/" + id).lacksWords("conditions", "renditions")
+	api.get("/api/v1/monitors/"+id).lacksWords("conditions", "renditions")
 }
 
 // registerWithFields registers with the given fields beside the two required ones.

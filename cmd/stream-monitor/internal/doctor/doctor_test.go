@@ -35,7 +35,7 @@ type machine struct {
 	cluster    error         // of the check of rights; nil: pods may be run
 	bucket     error         // of writing to it; nil: it was written
 	opinion    incident.Opinion
-	dns        error         // of every look-up
+	dns        error // of every look-up
 	openFiles  int
 	missing    []string // of what confines tools
 	video      watch.OEmbedResult
