@@ -15,14 +15,14 @@ import (
 // a worker. It leaves out the snapshots, because they may be long, the hints and the statistics:
 // each gateway reads it every 5 s, and decides nothing by them.
 const (
-	monitorColumns = ownColumns + `, ` + holdingHints + `,
+	monitorColumns = ownColumns + `, holding.hints,
 		s.total_segments, s.blackout_events, s.silence_events, s.detector_events, s.last_check_at`
 	ownColumns = `
 		m.id, m.number, m.stream_url, m.callback_url, m.config, m.metadata_text, m.status,
 		m.stream_status, m.health_video, m.health_audio, m.health_conditions, m.health_renditions, m.last_error, m.blind_since, m.last_observed_at, m.record_parked_since,
 		m.reason, m.generation, m.revision, m.place, m.reported_at,
 		m.created_at, m.updated_at, m.ended_at, m.reserved_until`
-	fromMonitors = ` FROM monitors m JOIN monitor_stats s ON s.monitor_id = m.id`
+	fromMonitors = ` FROM monitors m JOIN monitor_stats s ON s.monitor_id = m.id` + holdingHints
 
 	selectMonitor = `SELECT m.snapshot,` + monitorColumns + fromMonitors
 	selectActive  = `SELECT ` + ownColumns + ` FROM monitors m WHERE m.` + activePredicate + ` AND m.reserved_until IS NULL ORDER BY m.seq`

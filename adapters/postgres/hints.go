@@ -24,8 +24,10 @@ import (
 // HintStore keeps hints, and reads what they follow from.
 type HintStore struct{ db *database }
 
-// holdingHints is the column of the hints of a monitor m that hold, as JSON; NULL: there is none.
-const holdingHints = `(SELECT json_agg(to_json(h) ORDER BY h.since, h.kind) FROM hints h WHERE h.monitor_id = m.id AND h.ended_at IS NULL) AS hints`
+// holdingHints joins the hints of each monitor m that hold, as JSON; NULL: there are none. The few that hold are read
+// once. A subquery for each monitor would cost a list of 1,000 a millisecond.
+const holdingHints = ` LEFT JOIN (
+	SELECT monitor_id, json_agg(to_json(h) ORDER BY since, kind) AS hints FROM hints h WHERE ended_at IS NULL GROUP BY monitor_id) AS holding ON holding.monitor_id = m.id`
 
 // hintsOfIncident is the column of the hints that are shown with an incident i, as JSON; NULL: there is none.
 var hintsOfIncident = fmt.Sprintf(`(

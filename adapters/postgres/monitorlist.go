@@ -78,8 +78,8 @@ func pageQuery(q monitors.MonitorQuery, where []string) string {
 	}
 	return fmt.Sprintf(`
 		SELECT %s FROM (SELECT m.seq FROM monitors m%s ORDER BY m.seq DESC LIMIT %d OFFSET %d) AS page
-		JOIN monitors m ON m.seq = page.seq JOIN monitor_stats s ON s.monitor_id = m.id%s ORDER BY m.seq DESC`,
-		listedColumns, whereOf(where), q.Limit, q.Offset, openIncident)
+		JOIN monitors m ON m.seq = page.seq JOIN monitor_stats s ON s.monitor_id = m.id%s%s ORDER BY m.seq DESC`,
+		listedColumns, whereOf(where), q.Limit, q.Offset, openIncident, holdingHints)
 }
 
 // countOf has the query that reads how many monitors have a status; the empty status means all.
