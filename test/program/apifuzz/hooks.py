@@ -75,7 +75,7 @@ def fix_destination(destination):
 def fix_route_or_silence(given, is_silence):
     """Copies a route or a silence, or a change of one, without what openapi.yaml permits
     and the API refuses: control characters, names that are taken, destinations that do not
-    exist, short repetitions, and times that are over. A wrong value stays."""
+    exist, short repetitions, hints beside what they are refused with, and times that are over. A wrong value stays."""
     body = dict(given)
     for field, longest, text in (("name", 100, f"r-{uuid.uuid4()}"), ("owner", 100, "file"), ("by", 100, "ann"), ("comment", 500, "text")):
         value = body.get(field)
@@ -88,6 +88,9 @@ def fix_route_or_silence(given, is_silence):
     match = body.get("match")
     if isinstance(match, dict) and isinstance(match.get("metadata"), dict) and all(isinstance(v, str) for v in match["metadata"].values()):
         body["match"] = {**match, "metadata": {"labels.team": "a"}}
+    match = body.get("match")
+    if isinstance(match, dict) and isinstance(match.get("hints"), list) and (is_silence or match.get("events") or match.get("min_severity")):
+        body["match"] = {name: value for name, value in match.items() if name != "hints"}
     if is_silence:
         fix_times(body)
     return body

@@ -132,14 +132,15 @@ func TestOnlyWhatDiffersIsChanged(t *testing.T) {
 	night, day, _ := strings.Cut(whole[strings.Index(whole, "  - name: night"):strings.Index(whole, "  - default")], "  - name: day")
 	day = "  - name: day" + day
 	swapped := strings.Replace(whole, night+day, day+night, 1)
-	changed := strings.NewReplacer("C1", "C2", "delay_sec: 600", "delay_sec: 60", "thu, mon", "thu", "[operations, mail]", "[mail, operations]").Replace(swapped)
+	changed := strings.NewReplacer("C1", "C2", "delay_sec: 600", "delay_sec: 60", "thu, mon", "thu", "[operations, mail]", "[mail, operations]", "[quieter]", "[quieter, recurring]").Replace(swapped)
 	lines := `
 ~ destination "operations": config.channel, secrets.bot_token
+~ route "day": match
 ~ route "night": destinations, delay_sec
 ~ order of routes: first, day, night, last
 ~ silence "maintenance": window`
 	s.expect(changed, applier.Options{DryRun: true}, lines, "nothing was stored")
-	s.expect(changed, applier.Options{}, lines, "4 changes made")
+	s.expect(changed, applier.Options{}, lines, "5 changes made")
 	s.expect(changed, applier.Options{}, "", "nothing to change")
 	routes, err := s.store.Routes(t.Context())
 	var names []string

@@ -142,7 +142,8 @@ func (p *plan) routeBody(r notify.Route) map[string]any {
 // sameMatch compares matches. The order in their lists does not matter.
 func sameMatch(a, b notify.Match) bool {
 	return slices.Equal(sorted(a.Events), sorted(b.Events)) && slices.Equal(sorted(a.Conditions), sorted(b.Conditions)) &&
-		slices.Equal(sorted(a.Monitors), sorted(b.Monitors)) && a.MinSeverity == b.MinSeverity && maps.Equal(a.Metadata, b.Metadata)
+		slices.Equal(sorted(a.Monitors), sorted(b.Monitors)) && slices.Equal(sorted(a.Hints), sorted(b.Hints)) &&
+		a.MinSeverity == b.MinSeverity && maps.Equal(a.Metadata, b.Metadata)
 }
 
 // sorted returns each text of a list once.
