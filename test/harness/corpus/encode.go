@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 )
 
@@ -14,6 +15,11 @@ func (l *Library) encode(ctx context.Context, i Item, dir string) error {
 	defer os.Remove(clip)
 	if err := l.run(ctx, append(i.encodingArgs(), clip)...); err != nil {
 		return err
+	}
+	if i.stream.captions != nil {
+		if err := l.withCaptions(ctx, i.stream.captions, slices.Contains(i.Codec, "libx265"), clip); err != nil {
+			return err
+		}
 	}
 	if err := l.run(ctx, packagingArgs(i, clip, dir)...); err != nil {
 		return err

@@ -39,6 +39,7 @@ type Item struct {
 	Runs     []detector.Name
 	Settings map[string]float64
 	Sampled  bool // tests that run often play it
+	Defaults bool // thresholds are those of a registration, in place of Threshold
 
 	stream stream
 }

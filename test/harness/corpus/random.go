@@ -14,11 +14,15 @@ type stream struct {
 	fragments bool          // MP4 fragments in place of MPEG-TS
 	late      time.Duration // by which the sound begins after the picture
 	offset    time.Duration // of all timestamps
+	captions  captions      // in the picture's packets
 	splice    int           // the segment in which the timestamps jump to those of the first one; 0: none
 }
 
 // cacheKey returns the part of a clip's cache name for its stream.
 func (s stream) cacheKey() string {
+	if s.captions != nil {
+		return fmt.Sprint(s.captions)
+	}
 	if !s.fragments && s.late == 0 && s.offset == 0 {
 		return "" // the rest is in the arguments, or no part of the file
 	}

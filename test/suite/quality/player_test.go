@@ -68,11 +68,13 @@ func (p *player) watch(t *testing.T, interval, phase time.Duration) watched {
 	t.Helper()
 	config := monitor.DefaultConfig()
 	config.CheckIntervalSec = int(interval / time.Second)
-	config.SetThresholdSec(detector.Blackout, int(corpus.Threshold/time.Second))
-	config.SetThresholdSec(detector.Silence, int(corpus.Threshold/time.Second))
 	for _, name := range p.clip.Item.Runs {
 		config.SwitchOn(name)
-		config.SetThresholdSec(name, int(corpus.Threshold/time.Second))
+	}
+	for _, name := range append([]detector.Name{detector.Blackout, detector.Silence}, p.clip.Item.Runs...) {
+		if !p.clip.Item.Defaults {
+			config.SetThresholdSec(name, int(corpus.Threshold/time.Second))
+		}
 	}
 	for field, value := range p.clip.Item.Settings {
 		config.Set(field, value)
