@@ -81,17 +81,19 @@ func (c furtherClip) encoder() (args []string) {
 		frames = "0" // withCaptions needs them in the order in which they are shown
 	}
 	group := cmp.Or(c.GOP, 2)
-	key := []string{"-force_key_frames", fmt.Sprintf("expr:gte(t,n_forced*%d)", group), "-g", "1000"}
+	if c.Codec == "av1" {
+		args = []string{"-c:v", "libsvtav1", "-preset", "12", "-svtav1-params", "lp=1", "-g", strconv.Itoa(group * Rate)}
+	} else {
+		args = []string{"-force_key_frames", fmt.Sprintf("expr:gte(t,n_forced*%d)", group), "-g", "1000"}
+	}
 	switch c.Codec {
 	case "hevc":
-		args = append(key, "-c:v", "libx265", "-preset", "ultrafast", "-forced-idr", "1",
+		args = append(args, "-c:v", "libx265", "-preset", "ultrafast", "-forced-idr", "1",
 			"-x265-params", "log-level=none:scenecut=0:open-gop=0:pools=none:frame-threads=1:bframes="+frames)
 	case "vp9":
-		args = append(key, "-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8", "-threads", "1")
-	case "av1":
-		args = []string{"-c:v", "libsvtav1", "-preset", "12", "-svtav1-params", "lp=1", "-g", strconv.Itoa(group * Rate)}
-	default:
-		args = append(key, "-c:v", "libx264", "-preset", "ultrafast", "-forced-idr", "1", "-sc_threshold", "0", "-bf", frames, "-threads", "1")
+		args = append(args, "-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8", "-threads", "1")
+	case "":
+		args = append(args, "-c:v", "libx264", "-preset", "ultrafast", "-forced-idr", "1", "-sc_threshold", "0", "-bf", frames, "-threads", "1")
 	}
 	args = append(args, "-pix_fmt", "yuv420p", "-b:v", fmt.Sprintf("%dk", cmp.Or(c.Kbps, 150)))
 	if c.Packets != "" {

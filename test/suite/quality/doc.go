@@ -11,6 +11,10 @@
 // points. The thresholds are corpus.Threshold for black and silence. The loudness is the default of
 // a registration.
 //
+// Further clips (corpus.Further) have the thresholds and the check interval of a registration, and two
+// starting points. Those that are missed or invented are listed beside them, each with the reason. The test
+// fails if the list is not exact.
+//
 // "make test" plays a sample of the corpus, "make quality" all of it, and "make quality-random"
 // clips with random events in random encodings. Random clips have no truth, and a sample is not
 // compared with ffmpeg.

@@ -126,9 +126,8 @@ func decoders(t *testing.T) *decoder.Pool {
 // point, and calls judge with what was found. If compared, ffmpeg alone must find the same.
 func watchClip(t *testing.T, clip corpus.Clip, l *corpus.Library, pool *decoder.Pool, compared bool, judge func(where string, w watched)) {
 	t.Helper()
-	command := &player{clip: clip, analyser: ffmpeg.New(ffmpeg.Config{Path: l.FFmpeg(), Timeout: 2 * time.Minute})}
-	looks := &withFallback{decoder: ffmpeg.New(ffmpeg.Config{Path: "/nonexistent/ffmpeg", Decoder: pool.Stream(slog.New(slog.DiscardHandler))}), command: command}
-	both := &player{clip: clip, analyser: looks}
+	looks := newFallback(clip, l, pool)
+	command, both := looks.command, &player{clip: clip, analyser: looks}
 	for _, interval := range intervals {
 		for start := range startPoints {
 			phase := interval * time.Duration(start) / startPoints
@@ -166,6 +165,13 @@ type withFallback struct {
 	decoder   worker.Analyser
 	command   *player
 	all, left int
+}
+
+func newFallback(clip corpus.Clip, l *corpus.Library, pool *decoder.Pool) *withFallback {
+	return &withFallback{
+		decoder: ffmpeg.New(ffmpeg.Config{Path: "/nonexistent/ffmpeg", Decoder: pool.Stream(slog.New(slog.DiscardHandler))}),
+		command: &player{clip: clip, analyser: ffmpeg.New(ffmpeg.Config{Path: l.FFmpeg(), Timeout: 2 * time.Minute})},
+	}
 }
 
 // Analyse implements worker.Analyser.
