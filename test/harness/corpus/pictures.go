@@ -85,7 +85,7 @@ var darkScenes = []Item{
 		Name:        "night with lamps",
 		Description: "All below 7 % but for lamps that are 4 % of the picture: not black.",
 		Length:      24,
-		Picture:     studio().dimmed(0.07).box("40", "30", 24, 16, "0xffd080").box("150+20*sin(t)", "50", 20, 28, "0xd0d0ff").box("200", "100", 32, 18, "0xffffff").grained(5),
+		Picture:     studio().dimmed(0.07).box("40", "30", 24, 16, "0xffd080").patch("150+20*sin(t)", "50", 20, 28, "0xd0d0ff").box("200", "100", 32, 18, "0xffffff").grained(5),
 		Sound:       speech(),
 	},
 	{
