@@ -12,7 +12,7 @@ type Route struct {
 	DelaySec     int64    `json:"delay_sec"`    // from the opening of an incident; a delayed route leaves out what somebody has acknowledged
 	RepeatSec    int64    `json:"repeat_sec"`   // how often the message is repeated until somebody acknowledges the incident, at least PushInterval; 0: never
 	Continue     bool     `json:"continue"`     // the search goes on after this route
-	Default      bool     `json:"default"`      // the last route, which matches everything and cannot be deleted
+	Default      bool     `json:"default"`      // the last route, which matches everything but hints and cannot be deleted
 	Owner        string   `json:"owner"`        // names the configuration file that manages it; empty: managed by hand
 }
 
