@@ -12,8 +12,8 @@ import (
 )
 
 // selectMonitor reads monitorRows. selectActive reads those of the monitors that need
-// a worker. It leaves out the snapshots, because they may be long, the hints and the statistics:
-// each gateway reads it every 5 s, and decides nothing by them.
+// a worker. It leaves out the snapshots, because they may be long. It leaves out hints and
+// statistics, too: each gateway reads it every 5 s, and decides nothing by them.
 const (
 	monitorColumns = ownColumns + `, holding.hints,
 		s.total_segments, s.blackout_events, s.silence_events, s.detector_events, s.last_check_at`

@@ -24,12 +24,12 @@ import (
 // HintStore keeps hints, and reads what they follow from.
 type HintStore struct{ db *database }
 
-// holdingHints joins the hints of each monitor m that hold, as JSON; NULL: there are none. The few that hold are read
+// holdingHints joins the hints of each monitor m that hold, as JSON; NULL without any. The few that hold are read
 // once. A subquery for each monitor would cost a list of 1,000 a millisecond.
 const holdingHints = ` LEFT JOIN (
 	SELECT monitor_id, json_agg(to_json(h) ORDER BY since, kind) AS hints FROM hints h WHERE ended_at IS NULL GROUP BY monitor_id) AS holding ON holding.monitor_id = m.id`
 
-// hintsOfIncident is the column of the hints that are shown with an incident i, as JSON; NULL: there is none.
+// hintsOfIncident is the column of the hints that are shown with an incident i, as JSON; NULL without any.
 var hintsOfIncident = fmt.Sprintf(`(
 	SELECT json_agg(to_json(h) ORDER BY h.since, h.kind) FROM (
 		SELECT * FROM hints h WHERE h.monitor_id = i.monitor_id AND h.since <= COALESCE(i.resolved_at, now())
@@ -97,7 +97,7 @@ func (f *hintFacts) readMinutes(ctx context.Context, tx *sqlx.Tx) error {
 }
 
 // readOnsets reads the onsets of the conditions of incidents that go on, or were resolved within
-// hint.RecurringWithin. What a person has labelled a false positive counts for nothing.
+// hint.RecurringWithin. It leaves out incidents that a person has labelled false positives.
 func (f *hintFacts) readOnsets(ctx context.Context, tx *sqlx.Tx) error {
 	var id monitor.ID
 	var name incident.Name

@@ -43,8 +43,8 @@ type Incident struct {
 	Hints []monitor.Hint
 }
 
-// HintsBefore is how long before an incident a hint may have ended that is shown with it: sound that dies away is
-// silent in the end, and the hint is over by then.
+// HintsBefore is how long before an incident a hint may have ended that is shown with it. Sound that dies away is
+// silent in the end, and its hint is over by then.
 const HintsBefore = 10 * time.Minute
 
 // MaxHints limits the hints of an incident.

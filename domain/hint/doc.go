@@ -1,5 +1,5 @@
-// Package hint finds what the record lets expect of a stream (section 16.7): that its sound dies away, that a
-// condition comes back, that it will start late.
+// Package hint finds what the record lets expect of a stream (section 16.7). Its sound dies away, a condition comes
+// back, or it will start late.
 //
 //	minutes of sound level ────────▶ quieter     ─┐
 //	onsets of a condition ─────────▶ recurring   ─┼─▶ Facts.Hints ─▶ Compare ─▶ Changes

@@ -21,8 +21,8 @@ type Start struct {
 	Scheduled, Actual time.Time
 }
 
-// lateStarts finds that the last streams of a channel began late: each of them, from the newest back to the
-// first that did not, at least leastStreams. It holds from an hour before the planned start until the stream starts.
+// lateStarts finds that the last streams of a channel began late. It counts from the newest back to the first that
+// did not; leastStreams are needed. It holds from an hour before the planned start until the stream starts.
 // A stream that was registered again counts once.
 func lateStarts(now, scheduled time.Time, earlier []Start) (monitor.Hint, bool) {
 	if scheduled.IsZero() || scheduled.Sub(now) > AheadOfStart {

@@ -47,8 +47,8 @@ func (r Routing) Targets(s Subject) (all []Target) {
 	return all
 }
 
-// HintTargets returns the destinations that are told of a hint that has begun now: none while a silence holds back
-// the messages about incidents of its stream.
+// HintTargets returns the destinations that are told of a hint which has begun now. There are none while a silence
+// holds back the messages about incidents of its stream.
 func (r Routing) HintTargets(s Subject, now time.Time) []Target {
 	if len(r.silencing(s, now)) > 0 {
 		return nil

@@ -65,8 +65,8 @@ type view struct {
 	UnseenAddress string // the address that asks; empty: there is no choice, or several do
 
 	Hint string // the kind of the hint that is told: quieter, recurring, late_starts; empty: none is
-	// Those of the hint: dB in each minute, the minutes of the trend or of the late starts, how often the
-	// condition Main came back, or how many streams began late.
+	// These are the numbers of the hint. PerMinute is in dB. Minutes are those of the trend, or of the least late
+	// start. Count is how often the condition Main came back, or how many streams began late.
 	PerMinute             float64
 	Minutes, LatestMinute int
 	Count                 int
