@@ -304,6 +304,9 @@ func (l *lease) takeOf(d *readyDestination, rows []leasableRow) {
 		at, isThread := threads[one.ID]
 		if isThread {
 			one.Message = plan.Messages[at]
+			if one.Incident != nil {
+				one.Incident.Incident = one.Message.Told
+			}
 		}
 		switch sends := !isThread || one.Message.Kind != ""; {
 		case sends && taken < d.free && len(l.leased) < l.limit:

@@ -9,7 +9,7 @@
 // headers of Standard Webhooks. Each attempt has a new timestamp, and the
 // same ID and body.
 //
-// Adviser asks for second opinions about alerts (section 19.9): it posts a form with the event and its pictures, signed
+// Adviser asks for second opinions about alerts (section 19.9). It posts a form with the event and its pictures, signs it
 // in the same way, and reads the answer.
 //
 // Limits: one attempt takes at most 10 s, one question 5 s. Both read at most 64 KiB of a response's

@@ -58,8 +58,8 @@ type PictureReader interface {
 
 // Adviser answers questions.
 type Adviser interface {
-	// Ask asks once and blocks until there is an answer, for at most AskTimeout. What is no answer is
-	// an opinion that says so.
+	// Ask asks once and blocks until there is an answer, for at most AskTimeout. Whatever
+	// fails makes an incident.OpinionUnknown with its reason.
 	Ask(ctx context.Context, q Question) incident.Opinion
 }
 

@@ -104,7 +104,7 @@ func (o Opinion) Text() string {
 	return o.Label + ": " + o.Reason
 }
 
-// Ask says that somebody can be asked for second opinions. What AskedNow then returns is to be asked, once.
+// Ask says that somebody can be asked for second opinions. AskedNow then returns what to ask about, once.
 type Ask struct {
 	CoolDown time.Duration // nobody is asked about a stream again within it
 }
@@ -176,7 +176,7 @@ func (c *Change) ask(in Ask) {
 	}
 }
 
-// answer takes in the answer to a question that is open. What was asked about may be over.
+// answer takes in the answer to a question that is open. The condition may have ended meanwhile.
 func (c *Change) answer(in Answered) {
 	for n := range c.Conditions {
 		if one := &c.Conditions[n]; one.isAsked() && one.Alert.EventID == in.EventID {

@@ -47,8 +47,8 @@ func (p OpinionPower) Advise(i incident.Incident, now time.Time) (a Advised) {
 	return a
 }
 
-// waits reports whether the messages about a condition wait for an opinion. What is over without having been asked
-// about is never asked about.
+// waits reports whether the messages about a condition wait for an opinion. Nobody is asked about a
+// condition that has ended before.
 func (p OpinionPower) waits(c incident.Condition, now time.Time) bool {
 	if p != OpinionsHold && p != OpinionsDrop || c.Alert == nil || c.Alert.EventID == "" || !incident.MayBeAsked(c.Name) || !now.Before(opinionUntil(c)) {
 		return false

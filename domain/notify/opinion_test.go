@@ -1,6 +1,7 @@
 package notify_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -75,6 +76,11 @@ func TestASecondOpinionHoldsBackOrDropsMessagesToPeople(t *testing.T) { // secti
 			w.at(0, alerted(black, 0)).at(2, ask).at(4, keep).at(60, ended(black, 60)).at(700, alerted(black, 700)).at(702, ask).at(704, drop)
 			over(w, 800)
 		}, "4 opened!, 60 updated, 120 recovered"},
+		"the end of what was told is told, although a reopening in between was dropped": {notify.OpinionsDrop, func(w *world) {
+			w.at(0, alerted(black, 0)).at(2, ask).at(4, keep)
+			w.destinations[0].down = func(now time.Time) bool { return now.After(at(100)) && now.Before(at(1000)) }
+			w.at(60, ended(black, 60)).at(200, alerted(black, 200)).at(202, ask).at(204, drop).at(210, ended(black, 210)).at(2000)
+		}, "4 opened!, 60 updated, 1000 recovered"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, edits())
@@ -94,10 +100,47 @@ func TestWhatIsDroppedSaysWhyAlsoOnceItIsOver(t *testing.T) {
 		t.Errorf("what waits is %q", got)
 	}
 	w.at(4, answered(black, 200, `{"opinion":"drop","reason":"the end\nscreen"}`))
-	for _, sec := range []float64{5, 60, 300} {
+	if w.at(5, alerted(silent, 5)); dropped() != "" {
+		t.Errorf("while another alert waits: %q", dropped())
+	}
+	w.at(7, incident.Ask{}).at(8, answered(silent, 200, `{"opinion":"drop"}`)).at(10, ended(silent, 10))
+	for _, sec := range []float64{20, 60, 300} {
 		if w.at(sec, ended(black, 50)); dropped() != "dropped by the second opinion: the end screen" {
 			t.Errorf("after %v s: %q", sec, dropped())
 		}
+	}
+}
+
+func TestADeliveryIsNotDroppedThatWaitsOrHasToldSomethingElse(t *testing.T) {
+	const noMedia = incident.NoMedia
+	keep, drop := answered(noMedia, 200, `{"opinion":"keep"}`), answered(black, 200, `{"opinion":"drop"}`)
+	waits := newWorld(t, edits().delayed(5*time.Minute))
+	waits.opinions = notify.OpinionsDrop
+	waits.at(0, alerted(black, 0), alerted(noMedia, 0)).at(2, incident.Ask{}).at(4, drop, keep).at(20)
+	told := newWorld(t, edits())
+	told.opinions = notify.OpinionsDrop
+	told.at(0, alerted(noMedia, 0)).at(2, incident.Ask{}).at(4, keep).at(10, alerted(black, 10)).at(12, incident.Ask{}).at(14, drop).at(20, ended(noMedia, 20))
+	for n, w := range []*world{waits, told} {
+		if m := w.facts(w.destinations[0], w.threads).Plan().Messages[0]; m.Dropped != "" {
+			t.Errorf("%d: %q", n, m.Dropped)
+		}
+	}
+}
+
+func TestAMessageHasNothingOfWhatIsDroppedButItsEndHasAll(t *testing.T) {
+	w := newWorld(t, edits())
+	w.opinions = notify.OpinionsDrop
+	told := func() (names []incident.Name, severity int) {
+		m := w.facts(w.destinations[0], w.threads).Plan().Messages[0]
+		return m.Told.Conditions.Names(), m.Situation.SeverityNow
+	}
+	w.at(0, alerted(black, 0), alerted(silent, 0)).at(2, incident.Ask{}).at(4, answered(black, 200, `{"opinion":"drop"}`), answered(silent, 200, `{"opinion":"keep"}`)).at(60)
+	if names, severity := told(); !slices.Equal(names, []incident.Name{silent}) || severity != 1 {
+		t.Errorf("told are %v of severity %d", names, severity)
+	}
+	w.at(60, ended(black, 60), ended(silent, 60)).at(300)
+	if names, _ := told(); !slices.Equal(names, []incident.Name{black, silent}) {
+		t.Errorf("the end tells of %v", names)
 	}
 }
 
@@ -108,6 +151,14 @@ func TestWhatIsDroppedIsOfNoStorm(t *testing.T) { // section 19.7
 	w.together(0, alerted(black, 0), all...).together(2, incident.Ask{}, all...)
 	w.together(4, answered(black, 200, `{"opinion":"drop"}`), all[:10]...).at(300)
 	if got := len(w.destinations[0].sent); got != 4 { // each of two: opened, worse
+		t.Errorf("%d messages: %+v", got, w.destinations[0].sent)
+	}
+
+	w = newWorldOf(t, 12, edits())
+	w.opinions = notify.OpinionsDrop
+	w.together(0, alerted(black, 0), all...).together(2, incident.Ask{}, all...).together(4, answered(black, 200, `{"opinion":"keep"}`), all...)
+	w.together(30, alerted(incident.NoMedia, 30), 5).together(32, incident.Ask{}, 5).together(34, answered(incident.NoMedia, 200, `{"opinion":"drop"}`), 5).at(60)
+	if got := len(w.destinations[0].sent); got != 3 { // two before there was a storm, and the storm
 		t.Errorf("%d messages: %+v", got, w.destinations[0].sent)
 	}
 }

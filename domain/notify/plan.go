@@ -107,6 +107,9 @@ type Planned struct {
 	Situation Situation // a storm that is not open has ended for good
 	Policy    ThreadPolicy
 
+	// Told is the incident of the thread as second opinions let it be told; of a storm it is empty.
+	Told incident.Incident
+
 	// Dropped says why nothing is told of an incident; empty: second opinions drop no message about it.
 	Dropped string
 }
@@ -150,17 +153,17 @@ func (d Due) next(t Thread) (m Planned) {
 		return m
 	}
 	advised := d.Opinions.Advise(t.Incident.Incident, d.Now)
-	m.Situation, m.Policy = SituationOf(advised.Told), d.Routing.Policy(d.Destination, d.Now, t.Incident.Subject())
-	if t.Storm != nil && t.Storm.Covers(advised.Told, d.Now) {
+	if m.Told = advised.Told; t.Incident.State != incident.Open {
+		m.Told = t.Incident.Incident // its end is never hidden, nor a part of it
+	}
+	m.Situation, m.Policy = SituationOf(m.Told), d.Routing.Policy(d.Destination, d.Now, t.Incident.Subject())
+	if t.Storm != nil && t.Storm.Covers(m.Told, d.Now) {
 		m.Policy.SilencedUntil = Forever
 	}
-	hidden := advised.Nothing && t.Notified.isUnaware(t.Incident.Reopened)
-	if !hidden || !m.Situation.Open { // the end of what was told is never hidden
-		m.NextMessage = Next(d.Now, m.Situation, t.Notified, m.Policy)
-	}
+	m.NextMessage = Next(d.Now, m.Situation, t.Notified, m.Policy) // none about an incident without conditions
 	if m.Kind == "" {
 		m.At = instant.Earliest(m.At, advised.Until)
-		if hidden {
+		if advised.Nothing && t.Notified.isUnaware(t.Incident.Reopened) {
 			m.Dropped = advised.Dropped
 		}
 	}

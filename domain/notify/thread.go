@@ -22,7 +22,7 @@ type Situation struct {
 	AcknowledgedSeverity int       // the severity at that time
 	NewCondition         bool      // another condition has begun since, and lasts
 	HasPicture           bool
-	OnlyBlind            bool // no other condition was there; false of a storm
+	OnlyBlind            bool // no other condition was there, or none that is told; false of a storm
 	Streams              int  // of a storm: streams with an incident in it
 }
 

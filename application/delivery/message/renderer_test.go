@@ -188,6 +188,25 @@ func TestAMessageAboutAThirdDetectorHasTheWordsOfItsRow(t *testing.T) {
 	}
 }
 
+func TestAMessageHasTheSecondOpinionInTheWordsOfWhoeverGaveIt(t *testing.T) { // section 19.9
+	r := load(t, nil)
+	for language, prefix := range map[notify.Language]string{notify.English: "Second opinion: ", notify.Japanese: "セカンドオピニオン: "} {
+		for body, want := range map[string]string{
+			`{"opinion":"label","label":"end screen","confidence":0.926,"severity":0,"reason":"a logo"}`: prefix + "end screen (93 %): a logo",
+			`{"opinion":"keep","reason":"nothing is seen"}`:                                              prefix + "nothing is seen",
+			`{"opinion":"keep"}`: "", `{"opinion":"drop","reason":"late"}`: "", `no answer`: "",
+		} {
+			e := example("black, opened")
+			opinion := incident.ReadOpinion(200, []byte(body))
+			e.Facts.Language, e.Facts.Incident.Conditions[0].Alert = language, &incident.Alert{Opinion: &opinion}
+			text := r.Message(e.Facts, e.Step).Text()
+			if !strings.Contains(text, want) || strings.Contains(text, prefix) != (want != "") {
+				t.Errorf("%s: the message is\n%s\nwant %q", body, text, want)
+			}
+		}
+	}
+}
+
 func TestAMessageKeepsItsLimits(t *testing.T) {
 	detectortest.Add(t, detectortest.Imaginary)
 	r := load(t, nil)

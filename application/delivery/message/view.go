@@ -87,6 +87,8 @@ type condition struct {
 	Times  int           // how many they are
 	Detail string        // what a tool or a server said; empty: nothing
 	New    bool          // the destination has not been notified of it
+
+	Opinion string // what a second opinion says of it, in the words of whoever gave it; empty: nothing
 }
 
 // Lasts reports whether something lasts.
@@ -105,6 +107,16 @@ func (v view) Detail() string {
 	for _, c := range v.Conditions {
 		if c.Detail != "" {
 			return c.Detail
+		}
+	}
+	return ""
+}
+
+// Opinion returns the first second opinion that says something.
+func (v view) Opinion() string {
+	for _, c := range v.Conditions {
+		if c.Opinion != "" {
+			return c.Opinion
 		}
 	}
 	return ""
@@ -254,8 +266,26 @@ func shownCondition(c incident.Condition, notified notify.Notified, now time.Tim
 	}
 	if c.Alert != nil {
 		shown.Detail = clean(cmp.Or(c.Alert.Detail, c.Alert.Reason), maxDetail)
+		shown.Opinion = clean(shownOpinion(c.Alert.Opinion), maxDetail)
 	}
 	return shown
+}
+
+// shownOpinion returns what a second opinion says; empty: there is none, or it says only that it is trouble.
+func shownOpinion(o *incident.Opinion) string {
+	switch {
+	case o == nil:
+		return ""
+	case o.Verdict == incident.OpinionKeep:
+		return o.Reason
+	case o.Verdict != incident.OpinionLabel:
+		return ""
+	}
+	said := fmt.Sprintf("%s (%.0f %%)", o.Label, 100*o.Confidence)
+	if o.Reason != "" {
+		said += ": " + o.Reason
+	}
+	return said
 }
 
 // addTimes adds when there was trouble, and how much.

@@ -1,5 +1,5 @@
-// Command opinion is an example of an endpoint that gives second opinions about alerts (section 19.9): it drops those
-// of the conditions that it is told, and keeps all others.
+// Command opinion is an example of an endpoint that gives second opinions about alerts (section 19.9). It drops those
+// of the conditions that its flag names, and keeps all others.
 //
 //	SECOND_OPINION_KEY=KEY go run ./test/program/opinion -listen 127.0.0.1:8090 -drop frozen,quiet
 //

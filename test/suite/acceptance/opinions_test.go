@@ -43,7 +43,7 @@ func (e *endpoint) questions(id string) []adviser.Question {
 	return slices.DeleteFunc(slices.Clone(e.asked), func(q adviser.Question) bool { return q.Event.MonitorID != id })
 }
 
-// A black stream is asked about with its pictures. What is dropped reaches callback and webhook and no person; what is
+// A black stream is asked about with its pictures. A dropped alert reaches callback and webhook and no person; one that is
 // not answered reaches all. How each answer counts: domain/notify, in virtual time.
 func TestASecondOpinionDropsMessagesAndNoEvent(t *testing.T) { // section 19.9
 	runTimeline(t, 2)
