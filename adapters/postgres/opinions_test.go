@@ -98,6 +98,7 @@ func TestAnAlertIsAskedAboutOnceByOneOfManyGateways(t *testing.T) { // section 1
 	if err != nil || i.Conditions[0].Alert.Opinion.Verdict != incident.OpinionUnknown || log[len(log)-1].Verdict != incident.OpinionUnknown {
 		t.Errorf("the incident is %+v, its log %+v, %v", i.Conditions[0].Alert.Opinion, log, err)
 	}
+	expectRows(t, db, `incidents WHERE asked_at IS NOT NULL AND opinion_due_at IS NULL`, 1)
 	check(t, stores[0].StoreOpinion(t.Context(), m.ID, black.ID, incident.Opinion{Verdict: incident.OpinionDrop}))
 	require(t, "the opinion", onlyIncident(t, stores[0], m.ID).Conditions[0].Alert.Opinion.Verdict, incident.OpinionUnknown)
 }
@@ -148,4 +149,13 @@ func TestAMessageGoesWhenNobodyHasAnsweredInTime(t *testing.T) { // section 19.9
 	expectSent(t, s)
 	passForOpinions(t, db, incident.OpinionWithin-incident.AskedAfter)
 	expectSent(t, s, "chat opened")
+}
+
+func TestAlertsThatWaitForOpinionsMakeNoStorm(t *testing.T) { // sections 19.7 and 19.9
+	stores, db := newAdvisedGateways(t)
+	addDestination(t, stores[0], notify.Discord, "chat")
+	for n := range notify.StormStreams {
+		registerBlack(t, stores[0], n+1)
+	}
+	expectSentSoon(t, stores[0], db)
 }
