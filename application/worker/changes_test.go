@@ -146,6 +146,7 @@ func TestAChangedConfigurationIsAdoptedWithoutAGap(t *testing.T) { // 16.6
 		g.change(func(c *monitor.Config) {
 			c.SetThresholdSec(detector.Blackout, 20)
 			c.Set("silence_db_threshold", -42)
+			g.references = []detector.Reference{{Name: "soon"}}
 		})
 		time.Sleep(13 * time.Second) // one heartbeat, and one check
 		alerts := g.alerts()
@@ -160,7 +161,12 @@ func TestAChangedConfigurationIsAdoptedWithoutAGap(t *testing.T) { // 16.6
 			t.Errorf("events %s, want %s", got, want)
 		}
 	})
-	if err := worker.Replay(&recording, func(watch.RecordedStep) {}); err != nil {
+	err := worker.Replay(&recording, func(s watch.RecordedStep) {
+		if o, is := s.Observation.(watch.RulesChanged); is && (len(o.Rules.References) != 1 || o.Rules.References[0].Name != "soon") {
+			t.Errorf("the references of the changed rules are %+v", o.Rules.References)
+		}
+	})
+	if err != nil {
 		t.Error(err)
 	}
 }

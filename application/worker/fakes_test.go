@@ -146,8 +146,9 @@ type fakeGateway struct {
 	respond          func(monitor.Report) (monitor.Order, error) // nil: the order run
 	onRequest        func(ctx context.Context) error             // a failure before a report arrives; nil: none
 	onResponse       func() error                                // a failure of the response; nil: none
-	revision         int                                         // of config
-	newestGeneration int                                         // 0: any generation is accepted
+	revision         int                                         // of config and references
+	references       []detector.Reference
+	newestGeneration int // 0: any generation is accepted
 	reports          []monitor.Report
 	accepted         []event.Event // each once
 
@@ -174,7 +175,7 @@ func (g *fakeGateway) Assignment(_ context.Context, id monitor.ID, generation in
 	if g.assignmentErr != nil {
 		return monitor.Assignment{}, g.assignmentErr
 	}
-	return monitor.Assignment{ID: id, Generation: generation, Revision: g.revision, Config: g.config, Snapshot: g.snapshot,
+	return monitor.Assignment{ID: id, Generation: generation, Revision: g.revision, Config: g.config, Snapshot: g.snapshot, References: g.references,
 		StreamURL: "https://www.youtube.com/watch?v=abcdefghijk"}, nil
 }
 

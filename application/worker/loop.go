@@ -212,7 +212,7 @@ func (l *loop) adopt(a monitor.Assignment) {
 	l.adoptedAt = l.clock.now()
 	l.lanes.runner.setting = a.Config.Value
 	l.log.Info("Monitoring goes on by a changed configuration", "revision", a.Revision)
-	l.step(watch.RulesChanged{Rules: l.rules(a.Config)})
+	l.step(watch.RulesChanged{Rules: l.rules(a)})
 }
 
 // followClock adopts a changed wall clock and passes the step to the watcher.

@@ -132,7 +132,7 @@ func (w *Worker) start(ctx, force context.Context) (*loop, error) {
 		return nil, err
 	}
 	header := watch.RecordingHeader{
-		Rules:    w.rules(assignment.Config),
+		Rules:    w.rules(assignment),
 		At:       w.clock.now(),
 		Snapshot: assignment.Snapshot,
 	}
@@ -198,11 +198,12 @@ func (w *Worker) assignment(ctx context.Context) (monitor.Assignment, error) {
 	}
 }
 
-// rules returns the rules of a configuration. With Config.SpreadChecks, the first check
+// rules returns the rules of an assignment. With Config.SpreadChecks, the first check
 // interval is shorter by a part that the monitor's ID decides. So a thousand workers that
 // start at once check at different times.
-func (w *Worker) rules(c monitor.Config) watch.Rules {
-	rules := watch.RulesOf(c, w.cfg.Preference)
+func (w *Worker) rules(a monitor.Assignment) watch.Rules {
+	rules := watch.RulesOf(a.Config, w.cfg.Preference)
+	rules.References = a.References
 	if w.cfg.SpreadChecks {
 		hash := fnv.New32a()
 		_, _ = hash.Write([]byte(w.cfg.ID)) // it never fails

@@ -26,6 +26,9 @@ type Verdict struct {
 
 	// Values are the numbers that decided, by their names in the row, for people.
 	Values map[string]float64
+
+	// Reference is the name of the one that was seen; empty: none was.
+	Reference string
 }
 
 // Rule judges samples of one detector, in the order of media time. It is a pure function. It gets the

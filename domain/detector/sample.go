@@ -22,6 +22,9 @@ type Sample struct {
 
 	CaptionsDeclared bool // the stream's list of renditions says that its picture has captions
 
+	ScheduledStart time.Time   // of the broadcast; zero: none is known
+	References     []Reference // that people have uploaded
+
 	Intervals map[Name][]Interval
 	Measured
 }

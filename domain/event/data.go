@@ -59,6 +59,9 @@ type Alert struct {
 
 	// Measured has the numbers that decided, by their names, of the last segment. Blackout and silence have none.
 	Measured map[string]float64 `json:"measured,omitempty"`
+
+	// Reference is the name of the uploaded picture that the last segment showed; empty: the detector looks for none.
+	Reference string `json:"reference,omitempty"`
 }
 
 // Recovered is the data of alert.blackout_recovered, alert.silence_recovered and

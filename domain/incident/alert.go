@@ -32,7 +32,7 @@ func newAlert(e event.Event) *Alert {
 	case event.Delayed:
 		a.DurationSec, a.ThresholdSec = data.DelaySec, data.ToleranceSec
 	case event.Alert:
-		a.DurationSec, a.ThresholdSec = data.DurationSec, data.ThresholdSec
+		a.DurationSec, a.ThresholdSec, a.Detail = data.DurationSec, data.ThresholdSec, detail(data.Reference)
 	case event.Outage:
 		a.DurationSec, a.ThresholdSec, a.Reason = data.DurationSec, data.ThresholdSec, data.Failure
 		a.Detail = detail(data.LastError)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/trouble"
 )
@@ -13,10 +14,12 @@ import (
 type Assignment struct {
 	ID         ID              `json:"monitor_id"`
 	Generation int             `json:"generation"`         // of the worker that asks; its reports carry it
-	Revision   int             `json:"revision,omitempty"` // of Config, see Monitor.Revision
+	Revision   int             `json:"revision,omitempty"` // of Config and References, see Monitor.Revision
 	StreamURL  StreamURL       `json:"stream_url"`
 	Config     Config          `json:"config"`
 	Snapshot   json.RawMessage `json:"snapshot"` // the newest of an accepted report; nil at the first start
+
+	References []detector.Reference `json:"references,omitempty"` // of the monitor, for its detectors
 }
 
 // Report is the report of a worker to the gateway (section 8.6, decision O1). The

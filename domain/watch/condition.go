@@ -112,6 +112,7 @@ func (c *condition) advance(d detector.Detector, threshold time.Duration, s samp
 				ThresholdSec: wholeSeconds(threshold),
 				SegmentInfo:  event.SegmentInfo{Sequence: s.segment.Sequence, Duration: s.segment.Duration.Seconds()},
 				Measured:     v.Values,
+				Reference:    v.Reference,
 			})
 		}
 	}
@@ -148,7 +149,7 @@ func (c *condition) judge(d detector.Detector, s sample, r Rules) detector.Verdi
 	if c.Seen && !s.To.After(c.JudgedUntil) {
 		return detector.Verdict{Unknown: true}
 	}
-	s.Before = c.JudgedUntil
+	s.Before, s.ScheduledStart, s.References = c.JudgedUntil, r.ScheduledStart, r.References
 	var v detector.Verdict
 	c.Memory, v = d.Judge(c.Memory, c.Since, s.Sample, r.setting)
 	c.Since, c.Unknown = v.Since, v.Unknown

@@ -77,6 +77,7 @@ type Rules struct {
 	CheckInterval  time.Duration                   `json:"check_interval"`     // between two checks (6.2)
 	Thresholds     map[detector.Name]time.Duration `json:"thresholds"`         // of each detector (6.3, 6.4); of an optional one only if it is switched on
 	Settings       map[string]float64              `json:"settings,omitempty"` // the further settings of those detectors, by their fields
+	References     []detector.Reference            `json:"references,omitempty"`
 	ScheduledStart time.Time                       `json:"scheduled_start,omitzero"`
 	ScheduledEnd   time.Time                       `json:"scheduled_end,omitzero"` // decision A10
 	StartTolerance time.Duration                   `json:"start_tolerance"`        // 7.3
