@@ -176,3 +176,22 @@ CREATE CONSTRAINT TRIGGER count_updated AFTER UPDATE ON monitors DEFERRABLE INIT
     EXECUTE FUNCTION count_ended_monitor();
 CREATE CONSTRAINT TRIGGER count_deleted AFTER DELETE ON monitors DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
     WHEN (OLD.status IN ('completed', 'stopped', 'error')) EXECUTE FUNCTION count_ended_monitor();
+
+-- The pictures that people have uploaded for detectors to look for (section 17.6). Those of a channel would
+-- have a column of their own beside monitor_id: a worker gets digests, whosever they are.
+CREATE TABLE monitor_references (
+    id         UUID             PRIMARY KEY,
+    monitor_id VARCHAR(37)      NOT NULL REFERENCES monitors (id),
+    name       TEXT             NOT NULL,
+    unwanted   VARCHAR(20)      NOT NULL,
+    similarity DOUBLE PRECISION NOT NULL,
+    media_type VARCHAR(20)      NOT NULL,
+    width      INT              NOT NULL,
+    height     INT              NOT NULL,
+    digests    JSONB            NOT NULL, -- of the image, as a worker gets them
+    image      BYTEA            NOT NULL,
+    created_at TIMESTAMPTZ      NOT NULL,
+    UNIQUE (monitor_id, name)
+);
+-- An image is compressed already.
+ALTER TABLE monitor_references ALTER COLUMN image SET STORAGE EXTERNAL;

@@ -32,8 +32,9 @@ type realGateway struct {
 
 // reportStore is an intake.ReportStore of one monitor that keeps the newest report.
 type reportStore struct {
-	monitor monitor.Monitor
-	report  monitor.Report
+	monitor    monitor.Monitor
+	references []detector.Reference
+	report     monitor.Report
 }
 
 // Get implements intake.ReportStore.
@@ -42,6 +43,11 @@ func (s *reportStore) Get(_ context.Context, id monitor.ID) (monitor.Monitor, er
 		return monitor.Monitor{}, monitor.Errorf(monitor.NotFound, "there is no monitor %s", id)
 	}
 	return s.monitor, nil
+}
+
+// References implements intake.ReportStore.
+func (s *reportStore) References(context.Context, monitor.ID) ([]detector.Reference, error) {
+	return s.references, nil
 }
 
 // Accept implements intake.ReportStore.
@@ -105,11 +111,12 @@ func TestAssignmentsAndReportsArriveUnchanged(t *testing.T) {
 	config.Set(detector.SilenceDB, -42.5)
 	m := monitor.Monitor{ID: "mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7e", Generation: 2, StreamURL: "https://www.youtube.com/watch?v=dQw4w9WgXcQ", Config: config, Status: monitor.Monitoring}
 	remote.reports.monitor = m
+	remote.reports.references = []detector.Reference{{Name: "待機", Unwanted: detector.Always, Similarity: 0.9, Digests: []detector.Picture{{Luma: []byte{0, 255}, U: []byte{1}, V: []byte{2}}}}}
 	g := workerOf(t, remote.url, m.ID, 2)
 
 	t.Run("an assignment has the registered configuration", func(t *testing.T) {
 		a, err := g.Assignment(ctx, m.ID, 2)
-		want := monitor.Assignment{ID: m.ID, Generation: 2, StreamURL: m.StreamURL, Config: config}
+		want := monitor.Assignment{ID: m.ID, Generation: 2, StreamURL: m.StreamURL, Config: config, References: remote.reports.references}
 		if err != nil || !reflect.DeepEqual(a, want) {
 			t.Errorf("got %+v, %v", a, err)
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/intake"
 	"github.com/stream-monitor/stream-monitor/application/keyring"
 	"github.com/stream-monitor/stream-monitor/application/monitors"
+	"github.com/stream-monitor/stream-monitor/application/references"
 	"github.com/stream-monitor/stream-monitor/domain/access"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 )
@@ -54,6 +55,7 @@ type Services struct {
 	Workers    *intake.WorkerService
 	Evidence   *evidences.Service
 	Thumbnails *evidences.Thumbnails
+	References *references.Service
 	History    *histories.Service
 	Incidents  *incidents.Service
 	Feed       *feeds.Feed

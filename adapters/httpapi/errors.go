@@ -14,6 +14,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/incidents"
 	"github.com/stream-monitor/stream-monitor/application/keyring"
 	"github.com/stream-monitor/stream-monitor/application/monitors"
+	"github.com/stream-monitor/stream-monitor/application/references"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -67,6 +68,7 @@ var httpStatus = map[monitor.Code]struct{ status, retryAfter int }{
 	evidence.QuotaExceeded:      {http.StatusTooManyRequests, 60},
 	evidence.LinkInvalid:        {http.StatusForbidden, 0},
 	evidence.LinkExpired:        {http.StatusForbidden, 0},
+	references.NotFound:         {http.StatusNotFound, 0}, // references.NameTaken is routing.NameTaken
 	routing.DestinationNotFound: {http.StatusNotFound, 0},
 	routing.SilenceNotFound:     {http.StatusNotFound, 0}, // routing.RouteNotFound is routeNotFound
 	routing.DeliveryNotFound:    {http.StatusNotFound, 0},

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	"github.com/stream-monitor/stream-monitor/application/keyring"
+	"github.com/stream-monitor/stream-monitor/application/references"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -28,6 +29,7 @@ var (
 	deliveryID    = uuidOf("delivery_id", routing.DeliveryNotFound, "delivery to a destination")
 	destinationID = uuidOf("destination_id", routing.DestinationNotFound, "destination")
 	keyID         = uuidOf("key_id", keyring.KeyNotFound, "key")
+	referenceID   = uuidOf("reference_id", references.NotFound, "reference")
 	routeID       = uuidOf("route_id", routing.RouteNotFound, "route")
 	silenceID     = uuidOf("silence_id", routing.SilenceNotFound, "silence")
 )

@@ -150,6 +150,9 @@ func operations() []operation {
 		{"class", 200, "POST", evidenceURL + "/class", `{"class":"case"}`, addEvidence},
 		{"thumbnails watch", 200, "POST", "/api/v1/thumbnails/watch", `{"monitor_ids":["` + noSuchID + `"]}`, nil},
 		{"thumbnail", 200, "GET", "/api/v1/monitors/ID/thumbnail", "", addThumbnail},
+		{"references", 200, "GET", "/api/v1/monitors/ID/references", "", addReference},
+		{"remove reference", 200, "DELETE", "/api/v1/monitors/ID/references/" + storedReference, "", addReference},
+		{"image of a reference", 200, "GET", "/api/v1/monitors/ID/references/" + storedReference + "/image", "", addReference},
 		{"kinds", 200, "GET", "/api/v1/destination-kinds", "", nil},
 		{"destinations", 200, "GET", "/api/v1/destinations", "", addRouting},
 		{"create destination", 201, "POST", "/api/v1/destinations", strings.Replace(newDestination, "operations", "another", 1), addRouting},
@@ -329,7 +332,7 @@ func responseCases() []responseCase {
 		{"assignment of an old generation", 409, after(takenOver, request("GET", assignment+"?generation=1", ""))},
 		{"report of an old generation", 409, after(takenOver, report)},
 	}
-	list = slices.Concat(list, evidenceCases(), incidentCases(), sessionCases(), thumbnailCases(), routingCases(), actionCases(), keyCases())
+	list = slices.Concat(list, evidenceCases(), incidentCases(), sessionCases(), thumbnailCases(), referenceCases(), routingCases(), actionCases(), keyCases())
 	for _, op := range operations() {
 		list = append(list, op.cases()...)
 	}

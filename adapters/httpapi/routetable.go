@@ -8,6 +8,7 @@ import (
 
 	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
 	"github.com/stream-monitor/stream-monitor/application/monitors"
+	"github.com/stream-monitor/stream-monitor/application/references"
 	"github.com/stream-monitor/stream-monitor/domain/access"
 )
 
@@ -72,6 +73,7 @@ func (a *API) routes(s Services) []route {
 	event := eventHandlers{a.responder, s.Monitors.Events, s.Monitors.WebhookTester}
 	history, incident := historyHandlers{a.responder, s.History}, incidentHandlers{a.responder, s.Incidents}
 	evidence, thumbnail := evidenceHandlers{a.responder, s.Evidence, a.cfg.PublicURL}, thumbnailHandlers{a.responder, s.Thumbnails}
+	reference := referenceHandlers{a.responder, s.References}
 	key, feed := keyHandlers{a.responder, s.Keys, s.Audit}, feedHandlers{a.responder, s.Feed}
 	destination, silence := destinationHandlers{a.responder, s.Routing.Destinations}, silenceHandlers{a.responder, s.Routing.Silences}
 	routing, replay := routeHandlers{a.responder, s.Routing.Routes, s.Routing.Explainer}, replayHandlers{a.responder, s.Routing.Replays}
@@ -94,6 +96,10 @@ func (a *API) routes(s Services) []route {
 		{"PATCH", "/api/v1/monitors/:monitor_id", operate, "monitor.change", querying, usual, of(monitorID, monitor.change)},
 		{"DELETE", "/api/v1/monitors/:monitor_id", operate, "monitor.stop", unlimited, usual, of(monitorID, monitor.stop)},
 		{"GET", "/api/v1/monitors/:monitor_id/thumbnail", read, "", unlimited, usual, of(monitorID, thumbnail.read)},
+		{"GET", "/api/v1/monitors/:monitor_id/references", read, "", querying, usual, of(monitorID, reference.list)},
+		{"POST", "/api/v1/monitors/:monitor_id/references", operate, "reference.add", querying, special{body: references.MaxImageBytes}, of(monitorID, reference.add)},
+		{"DELETE", "/api/v1/monitors/:monitor_id/references/:reference_id", operate, "reference.remove", querying, usual, of(monitorID, reference.remove)},
+		{"GET", "/api/v1/monitors/:monitor_id/references/:reference_id/image", read, "", querying, usual, of(monitorID, reference.image)},
 		{"POST", "/api/v1/thumbnails/watch", read, "", querying, usual, thumbnail.watch},
 
 		{"GET", "/api/v1/monitors/:monitor_id/events", read, "", querying, usual, of(monitorID, event.events)},

@@ -16,6 +16,7 @@ import (
 	histories "github.com/stream-monitor/stream-monitor/application/history"
 	"github.com/stream-monitor/stream-monitor/application/incidents"
 	"github.com/stream-monitor/stream-monitor/application/keyring"
+	"github.com/stream-monitor/stream-monitor/application/references"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -90,6 +91,7 @@ type stores struct {
 	sessionKeys struct{ keyring.SessionKeyStore }
 	audit       auditStore
 	thumbnails  struct{ evidences.ThumbnailStore }
+	references  struct{ references.Store }
 }
 
 // use makes the stores those of a database.
@@ -97,6 +99,7 @@ func (s *stores) use(db *postgrestest.Store) {
 	s.incidents.Store, s.routing.Store, s.replays.Replayer = db, db, db
 	s.evidence.Store, s.blobs.BlobStore, s.history.Store = db, db.BlobStore(), db
 	s.keys.Store, s.sessionKeys.SessionKeyStore, s.thumbnails.ThumbnailStore = db, db, db
+	s.references.Store = db
 	s.audit = auditStore{AuditStore: db}
 }
 
@@ -106,6 +109,7 @@ func (s *stores) breakAll() {
 	s.incidents.Store, s.routing.Store, s.replays.Replayer = away, away, away
 	s.evidence.Store, s.blobs.BlobStore, s.history.Store = away, away.BlobStore(), away
 	s.keys.Store, s.sessionKeys.SessionKeyStore, s.thumbnails.ThumbnailStore = away, away, away
+	s.references.Store = away
 	s.audit.failing = errors.New("disk full exploded")
 }
 

@@ -161,7 +161,7 @@ func newTestAPI(t testing.TB, change ...func(*testConfig)) *testAPI {
 	api.hub = runFeed(t, api.feed)
 	info := testInfo()
 	info.Egress = func() []egress.Status { return api.egress }
-	api.handlers = must.Get(httpapi.New(httpapi.Services{Monitors: service, Workers: intake.NewWorkerService(api.store, api.workers, func() time.Time { return now }, log), Evidence: records, History: past, Incidents: incidents.NewService(&api.incidents), Feed: api.hub, Routing: routes, Keys: keys, Audit: audit, SessionKeys: keyring.NewSessionKeys(&api.sessionKeys, func() (k keyring.SessionKey) { _, _ = rand.Read(k[:]); return k }), Thumbnails: evidences.NewThumbnails(&api.thumbnails, func() time.Time { return now }), Info: info}, func(context.Context) error {
+	api.handlers = must.Get(httpapi.New(httpapi.Services{Monitors: service, Workers: intake.NewWorkerService(api.store, api.workers, func() time.Time { return now }, log), Evidence: records, History: past, Incidents: incidents.NewService(&api.incidents), Feed: api.hub, Routing: routes, Keys: keys, Audit: audit, SessionKeys: keyring.NewSessionKeys(&api.sessionKeys, func() (k keyring.SessionKey) { _, _ = rand.Read(k[:]); return k }), Thumbnails: evidences.NewThumbnails(&api.thumbnails, func() time.Time { return now }), References: newReferences(&api.references, func() time.Time { return now }), Info: info}, func(context.Context) error {
 		if api.whenChecked != nil {
 			api.whenChecked()
 		}

@@ -4,7 +4,8 @@
 //
 //	port                    types
 //	monitors.Store          MonitorStore, IdempotencyStore, SettingsStore, EventStore, RateLimitStore
-//	intake.ReportStore      ReportStore, MonitorStore
+//	intake.ReportStore      ReportStore, MonitorStore, ReferenceStore
+//	references.Store        ReferenceStore
 //	supervisor.Store        SupervisorStore, ReservationStore, MembershipStore, LeaderElection (an advisory lock)
 //	delivery.Outbox         Outbox
 //	routing.Store           DestinationStore, RouteStore, SilenceStore, SubjectStore

@@ -26,6 +26,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/keyring"
 	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/application/opinions"
+	"github.com/stream-monitor/stream-monitor/application/references"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/application/wait"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
@@ -47,6 +48,7 @@ var (
 	_ histories.MonitorExpiryStore = (*Store)(nil)
 	_ feeds.Store                  = (*Store)(nil)
 	_ evidences.ThumbnailStore     = (*Store)(nil)
+	_ references.Store             = (*Store)(nil)
 
 	_ routing.Store  = (*Store)(nil)
 	_ opinions.Store = (*Store)(nil)
@@ -103,6 +105,7 @@ type Store struct {
 	*Listener
 	*FeedStore
 	*ThumbnailStore
+	*ReferenceStore
 	*DestinationStore
 	*RouteStore
 	*SilenceStore
@@ -184,6 +187,7 @@ func New(dsn string, cfg Config) (*Store, error) {
 		Listener:         &Listener{dsn, db.log, keepAliveInterval, keepAliveTimeout},
 		FeedStore:        &FeedStore{db},
 		ThumbnailStore:   &ThumbnailStore{db},
+		ReferenceStore:   &ReferenceStore{db},
 		DestinationStore: &DestinationStore{db, cfg.Secrets},
 		RouteStore:       &RouteStore{db},
 		SilenceStore:     &SilenceStore{db},

@@ -38,6 +38,10 @@ func (s *fakeStore) Get(context.Context, monitor.ID) (monitor.Monitor, error) {
 	return s.stored, nil
 }
 
+func (s *fakeStore) References(context.Context, monitor.ID) ([]detector.Reference, error) {
+	return nil, nil
+}
+
 func (s *fakeStore) Accept(_ context.Context, _ monitor.ID, r monitor.Report) (monitor.Answer, error) {
 	s.reports = append(s.reports, r)
 	return monitor.Answer{Order: monitor.Run}, s.failure

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/history"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -32,6 +33,9 @@ const storeTimeout = 10 * time.Second
 type ReportStore interface {
 	// Get reads a monitor. Errors: *monitor.Error NotFound.
 	Get(ctx context.Context, id monitor.ID) (monitor.Monitor, error)
+
+	// References reads the pictures that the monitor's detectors look for, in the order of their upload.
+	References(ctx context.Context, id monitor.ID) ([]detector.Reference, error)
 
 	// Accept stores a whole report in one transaction. It stores the events as pending
 	// webhooks, in order, and skips those that are already stored. It stores the state if
@@ -84,6 +88,10 @@ func (s *WorkerService) Assignment(ctx context.Context, id monitor.ID, generatio
 	if generation != m.Generation {
 		return monitor.Assignment{}, fmt.Errorf("generation %d is not the newest, which is %d: %w", generation, m.Generation, monitor.ErrSuperseded)
 	}
+	pictures, err := s.store.References(ctx, id) // after the revision: a change between the two is assigned again
+	if err != nil {
+		return monitor.Assignment{}, fmt.Errorf("assign a monitor: %w", err)
+	}
 	return monitor.Assignment{
 		ID:         m.ID,
 		Generation: m.Generation,
@@ -91,6 +99,7 @@ func (s *WorkerService) Assignment(ctx context.Context, id monitor.ID, generatio
 		StreamURL:  m.StreamURL,
 		Config:     m.Config,
 		Snapshot:   m.Snapshot,
+		References: pictures,
 	}, nil
 }
 

@@ -24,6 +24,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/keyring"
 	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/application/opinions"
+	"github.com/stream-monitor/stream-monitor/application/references"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/faultinject"
@@ -136,7 +137,7 @@ func (a *assembly) makeServices(ctx context.Context) (err error) {
 	a.thumbnails = evidences.NewThumbnails(a.store, a.clock)
 	a.services = httpapi.Services{
 		Monitors: a.monitors, Workers: a.workers, Evidence: a.evidence, History: history, Incidents: incidentService, Feed: a.feed,
-		Thumbnails: a.thumbnails, Routing: destinations, Info: a.serviceInfo(), Keys: keys, Audit: audit, SessionKeys: a.sessionKeys,
+		Thumbnails: a.thumbnails, References: references.NewService(a.store, newEventID, a.clock), Routing: destinations, Info: a.serviceInfo(), Keys: keys, Audit: audit, SessionKeys: a.sessionKeys,
 	}
 	a.tasks = []supervisor.LeaderTask{
 		sweepEvidence, expireHistory, expireFeed,

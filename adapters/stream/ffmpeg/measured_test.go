@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg"
+	"github.com/stream-monitor/stream-monitor/application/references"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
@@ -97,6 +98,33 @@ func TestAPictureIsMeasuredLikeFFmpegScalesIt(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Section 17.6: an uploaded picture is compared with those of the stream, whatever its size, and whichever matrix
+// the stream was encoded with.
+func TestAnUploadedPictureIsMeasuredLikeThatOfAStream(t *testing.T) {
+	const source = "testsrc2=s=1280x720:r=30:d=1"
+	for format, codec := range map[string]string{"PNG": "png", "JPEG": "mjpeg"} {
+		uploaded, err := references.Digest(encode(t, "-f", "lavfi", "-i", source, "-frames:v", "1", "-c:v", codec, "-pix_fmt", map[string]string{"png": "rgb24", "mjpeg": "yuvj444p"}[codec], "-f", "image2pipe"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, matrix := range []string{"bt601", "bt709"} {
+			for name, args := range map[string][]string{
+				"144p at 90 kb/s": {"scale=256:144:out_color_matrix=" + matrix, "-b:v", "90k"}, "360p": {"scale=640:360:out_color_matrix=" + matrix},
+			} {
+				segment := encodeVideo(t, source, append([]string{"-vf"}, args...)...)
+				p := measure(t, segment, watch.Look{Measure: detector.Pictures}).Measured.Pictures[0]
+				similarity, difference := p.Similarity(uploaded.Digests[i]), p.ChromaDifference(uploaded.Digests[i])
+				if similarity < 0.99 || difference > 5 {
+					t.Errorf("%s against %s of %s: the similarity is %.4f, the chroma differs by %.1f", format, name, matrix, similarity, difference)
+				}
+				if other := p.ChromaDifference(uploaded.Digests[1-i]); other <= difference {
+					t.Errorf("%s against %s of %s: the chroma of the other matrix differs by %.1f, that of its own by %.1f", format, name, matrix, other, difference)
+				}
+			}
+		}
 	}
 }
 

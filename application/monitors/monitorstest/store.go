@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/monitors"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -13,6 +14,7 @@ import (
 type Store struct {
 	Next interface {
 		monitors.Store
+		References(ctx context.Context, id monitor.ID) ([]detector.Reference, error)
 		Accept(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Answer, error)
 	}
 
@@ -78,6 +80,11 @@ func (s *Store) UpdateSettings(ctx context.Context, m monitor.Monitor, promoteAt
 // End implements monitors.SettingsStore.
 func (s *Store) End(ctx context.Context, id monitor.ID, to monitor.Status, reason string, last *event.Event, at time.Time) (monitor.Monitor, error) {
 	return call(ctx, s, "End", func() (monitor.Monitor, error) { return s.Next.End(ctx, id, to, reason, last, at) })
+}
+
+// References implements intake.ReportStore.
+func (s *Store) References(ctx context.Context, id monitor.ID) ([]detector.Reference, error) {
+	return call(ctx, s, "References", func() ([]detector.Reference, error) { return s.Next.References(ctx, id) })
 }
 
 // Accept implements intake.ReportStore.
