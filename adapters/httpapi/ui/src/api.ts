@@ -1,5 +1,5 @@
 // Typed requests to the API of the gateway that served the page. The session cookie authenticates them.
-import type { Broadcast, Change, Delivery, Evidence, EventRecord, Incident, Monitor, Preview, Registration, Role, Timeline, Trial, Variant } from "./types";
+import type { Broadcast, Change, Delivery, Evidence, EventRecord, Incident, Monitor, Preview, Reference, Registration, Role, Timeline, Trial, Variant } from "./types";
 
 export class APIError extends Error {
   constructor(
@@ -24,8 +24,8 @@ export async function request<T>(method: string, path: string, body?: unknown, s
   try {
     response = await fetch(path, {
       method,
-      headers: body === undefined ? headers : { ...headers, "Content-Type": "application/json" },
-      body: body === undefined ? undefined : JSON.stringify(body),
+      headers: body === undefined ? headers : { ...headers, "Content-Type": body instanceof Blob ? body.type : "application/json" },
+      body: body === undefined || body instanceof Blob ? body : JSON.stringify(body),
       signal: signal ? AbortSignal.any([signal, limit]) : limit,
     });
   } catch (error) {
@@ -85,6 +85,16 @@ export const monitors = {
   change: (id: string, change: Change) => request<Monitor>("PATCH", `/api/v1/monitors/${segment(id)}`, change),
   preview: (registration: Partial<Registration>, signal?: AbortSignal) => post<Preview>("/api/v1/preview", registration, signal),
   stop: (id: string) => request<void>("DELETE", `/api/v1/monitors/${segment(id)}`),
+};
+
+const referencesOf = (id: string) => `/api/v1/monitors/${segment(id)}/references`;
+
+export const references = {
+  list: (id: string, signal?: AbortSignal) => get<{ references: Reference[] }>(referencesOf(id), {}, signal),
+  add: (id: string, name: string, unwanted: string, similarity: string, picture: Blob) =>
+    post<Reference>(withParameters(referencesOf(id), { name, unwanted, similarity }), picture),
+  remove: (id: string, reference: string) => request<void>("DELETE", `${referencesOf(id)}/${segment(reference)}`),
+  image: (id: string, reference: string) => `${referencesOf(id)}/${segment(reference)}/image`,
 };
 
 export interface IncidentFilter {

@@ -60,6 +60,14 @@ export interface Hint {
   numbers: Record<string, number>;
 }
 
+// Reference is an uploaded picture that detectors look for.
+export interface Reference {
+  reference_id: string;
+  name: string;
+  unwanted: "after_start" | "before_start" | "always";
+  similarity: number;
+}
+
 export interface Monitor {
   monitor_id: string;
   number: number;

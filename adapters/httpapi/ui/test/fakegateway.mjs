@@ -223,7 +223,7 @@ export class FakeGateway {
     if (pathname === "/api/v1/detectors") return json(response, 200, detectors);
     if (pathname === "/api/v1/evidence") return json(response, 200, { evidence: this.evidence, next: null });
     if (pathname.endsWith("/link")) return json(response, 200, { url: "/evidence/picture?signature=x", expires_at: iso(this.now() + 900_000) });
-    if (pathname.startsWith("/evidence/")) return this.file("/assets/" + this.icon(), response);
+    if (pathname.startsWith("/evidence/") || pathname.endsWith("/image")) return this.file("/assets/" + this.icon(), response);
     if (pathname === "/api/v1/deliveries") return json(response, 200, { deliveries: [], next: null });
     if (pathname === "/api/v1/thumbnails/watch") return json(response, 200, { expires_in_sec: 30 });
     const taken = pathname.endsWith("/thumbnail") && this.thumbnails.get(pathname.split("/")[4]);
@@ -256,5 +256,6 @@ function json(response, status, value) {
 async function body(request) {
   const chunks = [];
   for await (const chunk of request) chunks.push(chunk);
-  return JSON.parse(Buffer.concat(chunks).toString() || "{}");
+  const sent = Buffer.concat(chunks);
+  return request.headers["content-type"]?.startsWith("image/") ? sent : JSON.parse(sent.toString() || "{}");
 }

@@ -39,6 +39,7 @@ export function fill(gateway) {
   say(`GET /api/v1/monitors/${id}/timeline`, timeline);
   say(`GET /api/v1/monitors/${id}/sessions`, { sessions: [] });
   say(`GET /api/v1/monitors/${id}/events`, { events: [], pagination: { total: 0 } });
+  say(`GET /api/v1/monitors/${id}/references`, { references: [{ reference_id: eventID, name: hostile.slice(0, 60), unwanted: "after_start", similarity: 0.92 }] });
   say("GET /api/v1/monitors", { monitors: [...gateway.monitors.values()] });
   say("GET /api/v1/service", service);
   say("GET /api/v1/deliveries", { deliveries: [delivery], next: null });

@@ -14,6 +14,7 @@ import { History } from "../parts/History";
 import { MonitorEvents, useEvents } from "../parts/MonitorEvents";
 import { ErrorText, Stranger } from "../parts/Name";
 import { Live } from "../parts/Picture";
+import { References } from "../parts/References";
 import { Lamp, StateWord, stillWord } from "../parts/State";
 import { Watch } from "../parts/Watch";
 import { changing, Watching } from "../parts/Watching";
@@ -78,6 +79,7 @@ function Loaded({ monitor }: { monitor: Data }) {
           <HintCard hints={monitor.hints ?? []} />
           <Watching monitor={monitor} />
           <DetectorStates monitor={monitor} />
+          <References monitor={monitor} />
           <Broadcast monitor={monitor} incident={incident.value} />
         </div>
       </div>

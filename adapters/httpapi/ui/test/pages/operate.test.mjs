@@ -294,3 +294,34 @@ test("optional detectors are those of the preset, and single ones are switched a
     await page.locator("dialog[aria-labelledby=change-title]").waitFor({ state: "hidden" });
     assert.deepEqual(sent[1], { config: { detectors: { made_up: null } } });
   }));
+
+test("references are shown with their pictures, added and removed", () =>
+  open(fill, async (page, gateway) => {
+    const list = [{ reference_id: eventID, name: hostile.slice(0, 60), unwanted: "after_start", similarity: 0.92 }];
+    const path = `/api/v1/monitors/${id}/references`;
+    const sent = [];
+    gateway.routes.set(`GET ${path}`, () => [200, { references: list }]);
+    gateway.routes.set(`POST ${path}`, (picture, request) => {
+      const { searchParams: given } = new URL(request.url, gateway.url);
+      sent.push(picture.toString(), request.headers["content-type"], ...given.values());
+      if (sent.length === 5) return [400, { error: { code: "INVALID_CONFIG", message: "image cannot be read: accepted is a JPEG or PNG" } }];
+      list.push({ ...list[0], reference_id: "2", name: given.get("name"), unwanted: given.get("unwanted") });
+      return [201, list[1]];
+    });
+    gateway.routes.set(`DELETE ${path}/2`, () => [200, { reference_id: list.pop().reference_id }]);
+    await page.goto(`${gateway.url}/monitors/${id}`);
+    await page.getByText("from a similarity of 0.92").waitFor();
+    assert.equal(await page.locator(".references img").getAttribute("src"), `${path}/${eventID}/image`);
+    await page.locator("summary", { hasText: "Add a reference" }).click();
+    await page.getByLabel("Picture: JPEG or PNG").setInputFiles({ name: "soon.png", mimeType: "image/png", buffer: Buffer.from("a picture") });
+    await page.getByLabel("Name", { exact: true }).fill("Soon");
+    await page.getByLabel("When it is unwanted").selectOption("always");
+    await page.getByRole("button", { name: "Upload" }).click();
+    await page.getByText("accepted is a JPEG or PNG").waitFor();
+    await page.getByRole("button", { name: "Upload" }).click();
+    await page.getByText("always unwanted · from").waitFor();
+    assert.deepEqual(sent.slice(5), ["a picture", "image/png", "Soon", "always", "0.92"]);
+    page.on("dialog", (dialog) => dialog.accept());
+    await page.getByRole("button", { name: "Remove Soon" }).click();
+    await page.getByText("always unwanted · from").waitFor({ state: "detached" });
+  }));

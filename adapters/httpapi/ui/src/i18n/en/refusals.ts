@@ -29,6 +29,7 @@ export const refusals = {
     LINK_INVALID: "The link is not valid.",
     LINK_EXPIRED: "The link has expired.",
     RANGE_NOT_SATISFIABLE: "The file has no such part.",
+    REFERENCE_NOT_FOUND: "There is no such reference.",
     DESTINATION_NOT_FOUND: "There is no such destination.",
     SILENCE_NOT_FOUND: "There is no such silence.",
     DELIVERY_NOT_FOUND: "This delivery does not exist, or is no longer kept.",

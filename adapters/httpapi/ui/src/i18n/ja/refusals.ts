@@ -30,6 +30,7 @@ export const refusals: Words["refusals"] = {
     LINK_INVALID: "リンクが正しくありません。",
     LINK_EXPIRED: "リンクの期限が切れています。",
     RANGE_NOT_SATISFIABLE: "ファイルにその範囲はありません。",
+    REFERENCE_NOT_FOUND: "この参照画像は見つかりません。",
     DESTINATION_NOT_FOUND: "この通知先は見つかりません。",
     SILENCE_NOT_FOUND: "このミュートは見つかりません。",
     DELIVERY_NOT_FOUND: "この通知は見つからないか、保存期間を過ぎています。",
