@@ -41,6 +41,9 @@ type Item struct {
 	Sampled  bool // tests that run often play it
 	Defaults bool // thresholds are those of a registration, in place of Threshold
 
+	References []Reference
+	Start      float64 // the scheduled one, in seconds of the clip; 0: none is known
+
 	stream stream
 }
 

@@ -38,9 +38,10 @@ var epoch = time.Date(2026, 1, 15, 20, 0, 0, 0, time.UTC)
 // player plays one clip to watchers, one after the other. It looks at each segment once as closely,
 // however often the clip is watched.
 type player struct {
-	clip     corpus.Clip
-	analyser worker.Analyser
-	analyses map[look]watch.Analysis
+	clip       corpus.Clip
+	references []detector.Reference
+	analyser   worker.Analyser
+	analyses   map[look]watch.Analysis
 }
 
 // look is one analysis of a segment.
@@ -81,7 +82,13 @@ func (p *player) watch(t *testing.T, interval, phase time.Duration) watched {
 	}
 	now := epoch.Add(p.clip.Segments[0].End() + latency + phase)
 	endListAt := epoch.Add(p.clip.Length() + latency + interval + endListDelay)
-	watcher := watch.New(watch.RulesOf(config, watch.Smallest), now)
+	if start := p.clip.Item.Start; start > 0 {
+		at := epoch.Add(clipTime(start))
+		config.ScheduledStartTime = &at
+	}
+	rules := watch.RulesOf(config, watch.Smallest)
+	rules.References = p.references
+	watcher := watch.New(rules, now)
 	result := watched{interval: interval, first: -1}
 	for now.Before(endListAt.Add(finishTimeout)) {
 		tasks := watcher.Next()

@@ -127,7 +127,11 @@ func decoders(t *testing.T) *decoder.Pool {
 func watchClip(t *testing.T, clip corpus.Clip, l *corpus.Library, pool *decoder.Pool, compared bool, judge func(where string, w watched)) {
 	t.Helper()
 	looks := newFallback(clip, l, pool)
-	command, both := looks.command, &player{clip: clip, analyser: looks}
+	references, err := l.References(t.Context(), clip.Item)
+	if err != nil {
+		t.Fatal(err)
+	}
+	command, both := looks.command, &player{clip: clip, references: references, analyser: looks}
 	for _, interval := range intervals {
 		for start := range startPoints {
 			phase := interval * time.Duration(start) / startPoints
