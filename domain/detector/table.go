@@ -77,6 +77,7 @@ type Detector struct {
 	// watch may look between two of them (see Judge).
 	Rule            Rule
 	Needs           Measurement   // what the Rule judges
+	References      bool          // the Rule looks for references: its alert names the one that was seen
 	Minimum         time.Duration // health ignores a condition that has lasted for less time
 	BadWithoutTrack bool          // without a Rule: a segment is bad throughout if no frame of the track could be decoded (decision S4)
 }

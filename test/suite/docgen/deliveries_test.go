@@ -72,9 +72,11 @@ func examples() map[string]event.Event {
 	for _, d := range detector.Optional() {
 		lasted := int64(d.Threshold.Default) + 5
 		since := at(15, 30).Add(-time.Duration(lasted) * time.Second)
-		all[d.Alert] = event.Event{ID: eventID, Type: event.Type(d.Alert), At: at(15, 30), Data: event.Alert{
-			DurationSec: lasted, StartedAt: since, ThresholdSec: int64(d.Threshold.Default), SegmentInfo: segment, Measured: d.Example,
-		}}
+		alert := event.Alert{DurationSec: lasted, StartedAt: since, ThresholdSec: int64(d.Threshold.Default), SegmentInfo: segment, Measured: d.Example}
+		if d.References {
+			alert.Reference = "Starting soon"
+		}
+		all[d.Alert] = event.Event{ID: eventID, Type: event.Type(d.Alert), At: at(15, 30), Data: alert}
 		all[d.Recovered] = event.Event{ID: eventID, Type: event.Type(d.Recovered), At: at(15, 42), Data: event.Recovered{
 			TotalDurationSec: lasted + 10, StartedAt: since, RecoveredAt: at(15, 40),
 		}}
