@@ -45,7 +45,8 @@ type Data struct {
 	ThresholdSec       float64      `json:"threshold_sec"`
 	SegmentInfo        *SegmentInfo `json:"segment_info"`
 
-	Measured map[string]float64 `json:"measured"` // by an optional detector
+	Measured  map[string]float64 `json:"measured"`  // by an optional detector
+	Reference string             `json:"reference"` // that it has seen
 
 	Failure              string `json:"failure"`
 	LastError            string `json:"last_error"`

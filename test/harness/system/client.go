@@ -41,11 +41,13 @@ func (s *Service) InternalURL() string { return s.client.internal }
 func WorkerToken(id string) string { return monitor.NewTokenKey(InternalKey).Token(monitor.ID(id), 1) }
 
 // Call makes a request to the public API. A body that is not nil is sent as
-// JSON; each header is a name and a value. Error: there was no answer, or its
+// JSON, bytes as they are; each header is a name and a value. Error: there was no answer, or its
 // body is not JSON.
 func (s *Service) Call(ctx context.Context, method, path string, body any, headers ...[2]string) (Response, error) {
 	var payload io.Reader
-	if body != nil {
+	if raw, is := body.([]byte); is {
+		payload = bytes.NewReader(raw)
+	} else if body != nil {
 		b, err := json.Marshal(body)
 		if err != nil {
 			return Response{}, err
