@@ -37,7 +37,11 @@ func describe(d event.Data) string {
 	case event.Delayed:
 		return fmt.Sprintf("should have started at %s, %d s ago", at(d.ScheduledStartTime), d.DelaySec)
 	case event.Alert:
-		return fmt.Sprintf("since %s, for %d s (threshold %d s)", at(d.StartedAt), d.DurationSec, d.ThresholdSec)
+		text := fmt.Sprintf("since %s, for %d s (threshold %d s)", at(d.StartedAt), d.DurationSec, d.ThresholdSec)
+		if d.Reference != "" {
+			text += ": " + d.Reference
+		}
+		return text
 	case event.Recovered:
 		return fmt.Sprintf("from %s to %s, %d s", at(d.StartedAt), at(d.RecoveredAt), d.TotalDurationSec)
 	case event.Outage:

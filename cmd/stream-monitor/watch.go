@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 
 	"github.com/google/uuid"
 
 	"github.com/stream-monitor/stream-monitor/adapters/logging"
+	"github.com/stream-monitor/stream-monitor/application/references"
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
@@ -47,7 +50,11 @@ func watchForeground(ctx context.Context, c *config.Watch, out console) error {
 		defer func() { _ = file.Close() }()
 		cfg.Recording = file
 	}
-	g := &terminalGateway{printEvent: eventPrinter(out.out, c.JSON), stream: c.URL, config: c.Config()}
+	pictures, err := readReferences(c.Reference)
+	if err != nil {
+		return err
+	}
+	g := &terminalGateway{printEvent: eventPrinter(out.out, c.JSON), stream: c.URL, config: c.Config(), references: pictures}
 	pool := newDecoderPool(c.Watching, 1, log)
 	defer pool.Close()
 	if err := worker.New(newWatchingTools(c.Watching, pool, newResolvingTools(c.Watching, log)).ports(g, nil, nil, cfg.ID, log), cfg).Run(ctx); err != nil {
@@ -56,12 +63,31 @@ func watchForeground(ctx context.Context, c *config.Watch, out console) error {
 	return g.failure()
 }
 
+// readReferences reads pictures as uploads with the usual values. They have the names of their files.
+func readReferences(files []string) (list []detector.Reference, err error) {
+	for _, file := range files {
+		raw, err := os.ReadFile(file) //nolint:gosec // the user names the file to read
+		if err != nil {
+			return nil, fmt.Errorf("reference: %w", err)
+		}
+		read, err := references.Digest(raw)
+		if err != nil {
+			return nil, fmt.Errorf("reference %s: %w", file, err)
+		}
+		list = append(list, detector.Reference{
+			Name: filepath.Base(file), Unwanted: detector.AfterStart, Similarity: detector.DefaultSimilarity, Digests: read.Digests,
+		})
+	}
+	return list, nil
+}
+
 // terminalGateway is the gateway of a watch in the foreground. Its assignment is the
 // command line, and it prints the events of each report.
 type terminalGateway struct {
 	printEvent func(event.Event)
 	stream     monitor.StreamURL
 	config     monitor.Config
+	references []detector.Reference
 
 	mu   sync.Mutex
 	last monitor.Status
@@ -69,7 +95,7 @@ type terminalGateway struct {
 
 // Assignment implements worker.Gateway.
 func (g *terminalGateway) Assignment(_ context.Context, id monitor.ID, generation int) (monitor.Assignment, error) {
-	return monitor.Assignment{ID: id, Generation: generation, StreamURL: g.stream, Config: g.config}, nil
+	return monitor.Assignment{ID: id, Generation: generation, StreamURL: g.stream, Config: g.config, References: g.references}, nil
 }
 
 // Report implements worker.Gateway.

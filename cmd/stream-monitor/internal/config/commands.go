@@ -112,6 +112,8 @@ type Watch struct {
 	RuleFlags          kong.Plugins `embed:""` // one flag for each setting of a registration, made by ruleFlags; kong calls such flags plugins
 	ScheduledStartTime time.Time    `group:"Rules" type:"time" placeholder:"TIME" help:"When the stream should start, e.g. 2030-01-15T20:00:00+09:00."`
 
+	Reference []string `group:"Rules" sep:"none" placeholder:"FILE" help:"A JPEG or PNG that detectors look for, such as a slate; it is unwanted after the start. May be repeated."`
+
 	Watching WatchingFlags `embed:"" group:"Watching"`
 	Log      LogFlags      `embed:"" group:"Log"`
 }
