@@ -29,8 +29,8 @@ type Rendition struct {
 	Bandwidth int // bits per second; 0: unknown
 	State     RenditionState
 
-	// Looks is how many looks in a row, 2 at most, say the same as the newest: that it is bad, in any
-	// way, or that it is not. 0: its state is unknown. Since is when the first of them began, on the media timeline.
+	// Looks counts the looks in a row, 2 at most, that agree with the newest: it is bad in any way, or good.
+	// 0: its state is unknown. Since is when the first of them began, on the media timeline.
 	Looks int
 	Since time.Time
 }

@@ -11,7 +11,7 @@ import (
 
 // otherRenditions are the renditions of the stream beside the watched one (decision S22). While a detector
 // judges them, one of them is looked at each interval, in a lane of its own, in turn; and any one that is not
-// known to be good is looked at again an interval later. What a look finds changes no feed, no outage and no
+// known to be good is looked at again an interval later. A look changes no feed, no outage and no
 // blindness. Times are the clock's.
 //
 //	look ──▶ found ──the next sample of the watched picture──▶ State, Looks ──▶ detector.Sample
@@ -54,8 +54,8 @@ func (r Rules) renditionInterval() (interval time.Duration) {
 	return interval
 }
 
-// renditionTask returns the next look at another rendition, or the next reading of their list. There is none
-// before the watched picture has been read, nor in an outage of it: nothing could be compared.
+// renditionTask returns the next look at another rendition, or the next reading of their list. Nothing
+// can be compared before the watched picture has been read, and in an outage of it.
 func (p planner) renditionTask() (next Task, ok bool) {
 	interval, picture, others := p.rules.renditionInterval(), p.state.Feeds.picture(), &p.state.Others
 	if interval == 0 || !p.state.monitoring() || picture == nil || len(picture.listing.segments) == 0 || picture.Outage.open() {
@@ -85,13 +85,13 @@ func (p planner) renditionTask() (next Task, ok bool) {
 	return next, ok
 }
 
-// soon reports whether the rendition is looked at each interval, and not in its turn: until two looks in a
-// row have found it good, but for recoveryLooks at most.
+// soon reports whether the rendition is looked at each interval instead of in its turn. That is so until two
+// looks in a row have found it good, but for recoveryLooks at most.
 func (r *otherRendition) soon(now time.Time) bool {
 	return r.Looks > 0 && (r.State.Bad() || r.Looks < 2) && now.Sub(r.Since) < recoveryLooks
 }
 
-// picture returns the feed by which the picture is judged; nil: there is none.
+// picture returns the feed by which the picture is judged; nil: no feed carries one.
 func (all mediaFeeds) picture() *mediaFeed {
 	if i := slices.IndexFunc(all, func(f *mediaFeed) bool { return f.Tracks.Video }); i >= 0 {
 		return all[i]

@@ -65,27 +65,32 @@ func (o otherRenditionLooks) list(listed []Rendition, began time.Time) {
 // equally large only the first is returned. If some carry the same tracks as the watched one, the
 // others are left out: a stream may list each picture with and without its sound.
 func besideWatched(listed []Rendition, watched *mediaFeed) []Rendition {
-	pictures := slices.DeleteFunc(slices.Clone(listed), func(r Rendition) bool { return !r.HasVideo || r.Alternate || r.URL == "" })
-	pictures = preferOthers(pictures, func(r Rendition) bool { return r.HasAudio != watched.Quality.HasAudio })
-	slices.SortStableFunc(pictures, func(a, b Rendition) int {
+	others := slices.DeleteFunc(slices.Clone(listed), func(r Rendition) bool { return !r.HasVideo || r.Alternate || r.URL == "" })
+	if at := indexOfWatched(others, watched); at >= 0 {
+		others = slices.Delete(others, at, at+1)
+	}
+	others = preferOthers(others, func(r Rendition) bool { return r.HasAudio != watched.Quality.HasAudio })
+	slices.SortStableFunc(others, func(a, b Rendition) int {
 		return cmp.Or(cmp.Compare(b.Height, a.Height), cmp.Compare(b.Bandwidth, a.Bandwidth))
 	})
-	pictures = slices.CompactFunc(pictures, func(a, b Rendition) bool { return a.Height == b.Height && a.Bandwidth == b.Bandwidth })
+	others = slices.CompactFunc(others, func(a, b Rendition) bool { return a.Height == b.Height && a.Bandwidth == b.Bandwidth })
+	return others[:min(len(others), maxOtherRenditions)]
+}
+
+// indexOfWatched returns where the watched rendition is in a list; -1: it is not. A list that is signed anew has
+// other URLs. It is then the one of its height whose bandwidth is nearest.
+func indexOfWatched(listed []Rendition, watched *mediaFeed) int {
+	if at := slices.IndexFunc(listed, func(r Rendition) bool { return r.URL == watched.URL }); at >= 0 {
+		return at
+	}
 	nearest := -1
-	for i, r := range pictures {
-		off := func(r Rendition) int {
-			return max(r.Bandwidth-watched.Quality.Bandwidth, watched.Quality.Bandwidth-r.Bandwidth)
-		}
-		switch {
-		case r.URL == watched.URL:
-			pictures = slices.Delete(pictures, i, i+1)
-			return pictures[:min(len(pictures), maxOtherRenditions)]
-		case r.Height == watched.Quality.Height && (nearest < 0 || off(r) < off(pictures[nearest])):
+	off := func(r Rendition) int {
+		return max(r.Bandwidth-watched.Quality.Bandwidth, watched.Quality.Bandwidth-r.Bandwidth)
+	}
+	for i, r := range listed {
+		if r.Height == watched.Quality.Height && (nearest < 0 || off(r) < off(listed[nearest])) {
 			nearest = i
 		}
 	}
-	if nearest >= 0 { // its URL differs in each list that is signed anew
-		pictures = slices.Delete(pictures, nearest, nearest+1)
-	}
-	return pictures[:min(len(pictures), maxOtherRenditions)]
+	return nearest
 }
