@@ -45,6 +45,7 @@ var presetRows = []struct {
 	{"detectors.picture_damage.threshold_sec", [...]float64{30, 30, 30, 60, 30}, "of a channel that never ends, more passes by itself"},
 	{"detectors.picture_damage.share", [...]float64{0.2, 0.2, 0.2, 0.2, 0.2}, "the same packaging for all"},
 	{"detectors.captions_missing.threshold_sec", [...]float64{120, off, off, 300, 120}, "songs and games have long pauses between texts"},
+	{"detectors.rendition.threshold_sec", [...]float64{60, 60, 60, 120, 60}, "two looks a minute apart have to agree; of a channel that never ends, more passes by itself"},
 	{"detectors.one_sided.threshold_sec", [...]float64{60, 120, 60, 120, 60}, "intros of music may come from one side"},
 	{"detectors.one_sided.difference_db", [...]float64{30, 30, 30, 30, 30}, "20 dB is a matter of mixing, hum on a dead side is 50 dB down"},
 	{"detectors.clipping.threshold_sec", [...]float64{30, 60, 60, 60, 30}, "loud music clips for a while"},

@@ -1,6 +1,7 @@
 package acceptance_test
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"testing"
@@ -18,6 +19,7 @@ type trouble struct {
 	measured            string // a field of the event's measured
 	least, most         float64
 	toggle              func(s *livestream.Stream, on bool) time.Time
+	late                time.Duration // by which it may be seen later than in the next sample
 }
 
 // sampleTolerance is how far the instant of an optional detector may be off: it is that of a sample, and
@@ -28,30 +30,39 @@ const sampleTolerance = mediaTolerance + 6*time.Second
 // The thresholds and the instants are asserted in virtual time, by the tests of the domain.
 func TestOptionalDetectorsAreSeenFromOnsetToRecovery(t *testing.T) { // sections 3.1, 3.3, 4.3, 6.8, 16.1 and 16.2
 	runTimeline(t, 1)
-	stereo := livestream.Muxed144p
+	stereo, larger := livestream.Muxed144p, livestream.Muxed360p
 	stereo.Stereo = true
 	s := startEnv(t).Watch(t, scenario.Video{
-		Config: livestream.Config{Renditions: []livestream.Rendition{stereo}},
+		Config: livestream.Config{Renditions: []livestream.Rendition{stereo, larger}},
 		Detectors: map[string]any{
 			"freeze": map[string]any{"threshold_sec": 10}, "test_pattern": map[string]any{"threshold_sec": 4}, "one_sided": map[string]any{"threshold_sec": 4},
-			"loudness_low": map[string]any{"threshold_sec": 4, "below_lufs": -30},
+			"loudness_low": map[string]any{"threshold_sec": 4, "below_lufs": -30}, "rendition": map[string]any{"threshold_sec": 10},
 		},
 	})
 	all := [][]trouble{{
-		{"freeze", "frozen", "alert.freeze", "onset", "still_sec", 10, 90, (*livestream.Stream).Still},
-		{"one_sided", "one_sided", "alert.one_sided", "level", "right_dbfs", -120, -60, (*livestream.Stream).LeftOnly},
+		{"freeze", "frozen", "alert.freeze", "onset", "still_sec", 10, 90, (*livestream.Stream).Still, 0},
+		{"one_sided", "one_sided", "alert.one_sided", "level", "right_dbfs", -120, -60, (*livestream.Stream).LeftOnly, 0},
 	}, {
-		{"test_pattern", "test_pattern", "alert.test_pattern", "onset", "bar_strips", 3, 18, (*livestream.Stream).Bars},
-		{"loudness_low", "quiet", "alert.loudness_low", "level", "loudness_lufs", -50, -30, (*livestream.Stream).Quiet},
+		{"test_pattern", "test_pattern", "alert.test_pattern", "onset", "bar_strips", 3, 18, (*livestream.Stream).Bars, 0},
+		{"loudness_low", "quiet", "alert.loudness_low", "level", "loudness_lufs", -50, -30, (*livestream.Stream).Quiet, 0},
 	}}
 	s.WaitChecks(2, time.Minute) // a picture that never moved cannot freeze
-	for _, together := range all {
+	// The other rendition is looked at each 10 s. Meanwhile the others come and go.
+	blacken := func(stream *livestream.Stream, on bool) time.Time { return stream.BlackIn(larger.Itag, on) }
+	rendition := trouble{"rendition", "rendition_bad", "alert.rendition", "onset", "black", 1, 1, blacken, 10 * time.Second}
+	black := rendition.toggle(s.Stream, true)
+	for i, together := range all {
 		var begins []time.Time
 		for _, c := range together {
 			begins = append(begins, c.toggle(s.Stream, true))
 		}
 		for i, c := range together {
 			assertAlert(s, c, begins[i])
+		}
+		if i == 0 {
+			assertAlert(s, rendition, black)
+			assertRendition(s, larger.Height, "black")
+			rendition.toggle(s.Stream, false)
 		}
 		var ends []time.Time
 		for _, c := range together {
@@ -63,18 +74,30 @@ func TestOptionalDetectorsAreSeenFromOnsetToRecovery(t *testing.T) { // sections
 			scenario.AssertNear(t, c.alert+": recovered_at", back.Data.RecoveredAt, ends[i], sampleTolerance)
 		}
 	}
+	s.WaitEvent("alert.rendition_recovered", time.Minute)
+	assertRendition(s, larger.Height, "ok")
 	s.End()
 	s.WaitEvent(scenario.Ended, time.Minute)
-	for _, c := range slices.Concat(all...) {
+	for _, c := range append(slices.Concat(all...), rendition) {
 		eventually(t, 20*time.Second, "the incident tells of the end of "+c.condition, func() bool { return incidentCondition(s, c)["ended_at"] != nil })
 	}
+}
+
+// assertRendition waits until health shows this state of the only other rendition.
+func assertRendition(s *scenario.Stream, height int, state string) {
+	s.T.Helper()
+	s.Eventually(s.T, 20*time.Second, fmt.Sprintf("health shows %dp %s", height, state), func() bool {
+		renditions, _ := s.Health("renditions").([]any)
+		only, _ := append(renditions, nil)[0].(map[string]any)
+		return len(renditions) == 1 && only["height"] == float64(height) && only["state"] == state && only["looked_at"] != nil
+	})
 }
 
 // assertAlert waits for the alert of a condition, and for what health, incident and evidence show of it.
 func assertAlert(s *scenario.Stream, c trouble, begin time.Time) {
 	s.T.Helper()
 	alert := s.WaitEvent(c.alert, time.Minute)
-	scenario.AssertNear(s.T, c.alert+": started_at", alert.Data.StartedAt, begin, sampleTolerance)
+	scenario.AssertNear(s.T, c.alert+": started_at", alert.Data.StartedAt, begin, sampleTolerance+c.late)
 	if value, found := alert.Data.Measured[c.measured]; !found || value < c.least || value > c.most {
 		s.T.Errorf("%s has measured %v, want a %s of %g to %g", c.alert, alert.Data.Measured, c.measured, c.least, c.most)
 	}

@@ -1,0 +1,75 @@
+package detector
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/instant"
+)
+
+// BadRendition is a rendition that is bad while the watched one is not (section 6.8).
+const BadRendition Name = "rendition"
+
+var badRendition = Detector{
+	Name: BadRendition, Track: Video, Health: "rendition_bad", Condition: "rendition_bad",
+	Alert: "alert.rendition", Recovered: "alert.rendition_recovered", Statistic: "rendition_events", Optional: true,
+	Threshold: Setting{
+		Field: "detectors.rendition.threshold_sec", Min: 10, Max: 3600, Default: 60, Whole: true,
+		Help: "Seconds in which another quality is bad before alert.rendition.",
+	},
+	Words:   renditionWords,
+	Rises:   slowRises,
+	Example: map[string]float64{"qualities": 3, "bad": 1, "height": 720, "kbps": 2800, "black": 1},
+	Needs:   Renditions, Rule: remembering(judgeRenditions),
+}
+
+// enoughLooks is how many looks in a row have to agree before a rendition counts as bad, or as good again.
+const enoughLooks = 2
+
+// renditionMemory has the renditions that count as bad.
+type renditionMemory struct {
+	Bad []string `json:"bad,omitempty"`
+}
+
+// judgeRenditions lets the condition last while any rendition counts as bad. An unknown state neither begins nor
+// ends that.
+func judgeRenditions(m renditionMemory, _ time.Time, s Sample, _ func(string) float64) (renditionMemory, Verdict) {
+	var next renditionMemory
+	var worst *Rendition // the largest one that counts as bad and was seen so, or once as good
+	good, from := false, s.From
+	for i, r := range s.Renditions {
+		name := fmt.Sprint(r.Height, "/", r.Bandwidth)
+		was := slices.Contains(m.Bad, name)
+		switch {
+		case r.Looks == 0: // unknown
+			if was {
+				next.Bad = append(next.Bad, name)
+			}
+			continue
+		case !r.State.Bad() && (!was || r.Looks >= enoughLooks):
+			good = true
+			continue
+		case !was && r.Looks < enoughLooks:
+			continue
+		case !was:
+			from = instant.Earliest(from, r.Since)
+		}
+		next.Bad = append(next.Bad, name)
+		if worst == nil {
+			worst = &s.Renditions[i]
+		}
+	}
+	v := Verdict{Values: map[string]float64{"qualities": float64(len(s.Renditions)), "bad": float64(len(next.Bad))}}
+	switch {
+	case worst != nil:
+		v.Bad = []Period{{from, s.To}}
+		v.Values["height"], v.Values["kbps"] = float64(worst.Height), float64(worst.Bandwidth)/1000
+		if worst.State.Bad() {
+			v.Values[string(worst.State)] = 1
+		}
+	case len(next.Bad) > 0, !good:
+		v.Unknown = true
+	}
+	return next, v
+}
