@@ -137,7 +137,7 @@ const (
 
 // Table lists every detector. If two conditions of a track are bad, the earlier row
 // decides the track's health. Only tests change the table, with package detectortest.
-var Table = []Detector{blackout, testPattern, freeze, pictureDamage, captionsMissing, badRendition, silence, oneSided, clipping, loudnessHigh, loudnessLow}
+var Table = []Detector{blackout, testPattern, slate, freeze, pictureDamage, captionsMissing, badRendition, silence, oneSided, clipping, loudnessHigh, loudnessLow}
 
 // Optional lists the detectors that a registration may switch on, in the order of the table.
 func Optional() []Detector {

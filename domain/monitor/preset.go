@@ -41,6 +41,7 @@ var presetRows = []struct {
 	{"silence_db_threshold", [...]float64{-50, -60, -50, -50, -60}, "soft passages of music and of ceremonies are no silence"},
 	{"detectors.test_pattern.threshold_sec", [...]float64{10, 10, 10, 10, 10}, "bars are never meant"},
 	{"detectors.test_pattern.tone_alone", [...]float64{1, 0, 1, 1, 1}, "synthesizers hold tones"},
+	{"detectors.slate.threshold_sec", [...]float64{60, 60, 120, 300, 300}, "breaks are planned; it tells nothing of a stream without references"},
 	{"detectors.freeze.threshold_sec", [...]float64{30, 120, 120, 300, 120}, "stills between songs, menus and pauses, pictures of a radio, an empty stage"},
 	{"detectors.picture_damage.threshold_sec", [...]float64{30, 30, 30, 60, 30}, "of a channel that never ends, more passes by itself"},
 	{"detectors.picture_damage.share", [...]float64{0.2, 0.2, 0.2, 0.2, 0.2}, "the same packaging for all"},

@@ -12,6 +12,7 @@ func OfDetectors() []Item {
 	}{
 		{freezes, []detector.Name{detector.Freeze}},
 		{testPatterns, []detector.Name{detector.TestPattern}},
+		{slates, []detector.Name{detector.Slate}},
 		{damages, []detector.Name{detector.PictureDamage}},
 		{quiets, []detector.Name{detector.LoudnessLow}},
 		{louds, []detector.Name{detector.LoudnessHigh}},

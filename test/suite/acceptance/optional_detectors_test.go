@@ -9,6 +9,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
 	"github.com/stream-monitor/stream-monitor/test/harness/scenario"
+	"github.com/stream-monitor/stream-monitor/test/harness/testtools"
 )
 
 // trouble is something that an optional detector is to find.
@@ -18,8 +19,8 @@ type trouble struct {
 	picture             string // the variant of the alert's evidence that shows the condition
 	measured            string // a field of the event's measured
 	least, most         float64
-	toggle              func(s *livestream.Stream, on bool) time.Time
-	late                time.Duration // by which it may be seen later than in the next sample
+	toggle              func(s *livestream.Stream, on bool) time.Time // nil: the one before makes it, too
+	late                time.Duration                                 // by which it may be seen later than in the next sample
 }
 
 // sampleTolerance is how far the instant of an optional detector may be off: it is that of a sample, and
@@ -35,7 +36,7 @@ func TestOptionalDetectorsAreSeenFromOnsetToRecovery(t *testing.T) { // sections
 	s := startEnv(t).Watch(t, scenario.Video{
 		Config: livestream.Config{Renditions: []livestream.Rendition{stereo, larger}},
 		Detectors: map[string]any{
-			"freeze": map[string]any{"threshold_sec": 10}, "test_pattern": map[string]any{"threshold_sec": 4}, "one_sided": map[string]any{"threshold_sec": 4},
+			"freeze": map[string]any{"threshold_sec": 10}, "test_pattern": map[string]any{"threshold_sec": 4}, "slate": map[string]any{"threshold_sec": 4}, "one_sided": map[string]any{"threshold_sec": 4},
 			"loudness_low": map[string]any{"threshold_sec": 4, "below_lufs": -30}, "rendition": map[string]any{"threshold_sec": 10},
 		},
 	})
@@ -44,18 +45,17 @@ func TestOptionalDetectorsAreSeenFromOnsetToRecovery(t *testing.T) { // sections
 		{"one_sided", "one_sided", "alert.one_sided", "level", "right_dbfs", -120, -60, (*livestream.Stream).LeftOnly, 0},
 	}, {
 		{"test_pattern", "test_pattern", "alert.test_pattern", "onset", "bar_strips", 3, 18, (*livestream.Stream).Bars, 0},
+		{"slate", "slate", "alert.slate", "onset", "similarity", 0.92, 1, nil, 0},
 		{"loudness_low", "quiet", "alert.loudness_low", "level", "loudness_lufs", -50, -30, (*livestream.Stream).Quiet, 0},
 	}}
+	uploadBars(s)
 	s.WaitChecks(2, time.Minute) // a picture that never moved cannot freeze
 	// The other rendition is looked at each 10 s. Meanwhile the others come and go.
 	blacken := func(stream *livestream.Stream, on bool) time.Time { return stream.BlackIn(larger.Itag, on) }
 	rendition := trouble{"rendition", "rendition_bad", "alert.rendition", "onset", "black", 1, 1, blacken, 10 * time.Second}
 	black := rendition.toggle(s.Stream, true)
 	for i, together := range all {
-		var begins []time.Time
-		for _, c := range together {
-			begins = append(begins, c.toggle(s.Stream, true))
-		}
+		begins := toggle(s, together, true)
 		for i, c := range together {
 			assertAlert(s, c, begins[i])
 		}
@@ -64,10 +64,7 @@ func TestOptionalDetectorsAreSeenFromOnsetToRecovery(t *testing.T) { // sections
 			assertRendition(s, larger.Height, "black")
 			rendition.toggle(s.Stream, false)
 		}
-		var ends []time.Time
-		for _, c := range together {
-			ends = append(ends, c.toggle(s.Stream, false))
-		}
+		ends := toggle(s, together, false)
 		for i, c := range together {
 			back := s.WaitEvent(c.alert+"_recovered", time.Minute)
 			scenario.AssertNear(t, c.alert+": started_at of the recovery", back.Data.StartedAt, begins[i], sampleTolerance)
@@ -93,6 +90,36 @@ func assertRendition(s *scenario.Stream, height int, state string) {
 	})
 }
 
+// toggle begins or ends what is found together, and returns the instants.
+func toggle(s *scenario.Stream, together []trouble, on bool) (at []time.Time) {
+	for i, c := range together {
+		if c.toggle == nil {
+			at = append(at, at[i-1])
+			continue
+		}
+		at = append(at, c.toggle(s.Stream, on))
+	}
+	return at
+}
+
+// uploadBars uploads the colour bars of the stream as a reference, in another size. Nothing is scheduled, so they are unwanted
+// once the programme was seen.
+func uploadBars(s *scenario.Stream) {
+	s.T.Helper()
+	path, err := testtools.Tool("ffmpeg", "")
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	bars, err := testtools.FFmpeg(s.T.Context(), path, "", nil, "-f", "lavfi", "-i", "smptebars=size=1280x720", "-frames:v", "1", "-c:v", "png", "-f", "image2pipe", "-")
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	answer, err := s.Service.Call(s.T.Context(), http.MethodPost, "/api/v1/monitors/"+s.ID+"/references?name=Bars", bars, [2]string{"Content-Type", "image/png"})
+	if err != nil || answer.Status != http.StatusCreated {
+		s.T.Fatalf("the upload of a reference is answered %d %v, %v", answer.Status, answer.Body, err)
+	}
+}
+
 // assertAlert waits for the alert of a condition, and for what health, incident and evidence show of it.
 func assertAlert(s *scenario.Stream, c trouble, begin time.Time) {
 	s.T.Helper()
@@ -100,6 +127,9 @@ func assertAlert(s *scenario.Stream, c trouble, begin time.Time) {
 	scenario.AssertNear(s.T, c.alert+": started_at", alert.Data.StartedAt, begin, sampleTolerance+c.late)
 	if value, found := alert.Data.Measured[c.measured]; !found || value < c.least || value > c.most {
 		s.T.Errorf("%s has measured %v, want a %s of %g to %g", c.alert, alert.Data.Measured, c.measured, c.least, c.most)
+	}
+	if is := c.detector == "slate"; is != (alert.Data.Reference == "Bars") {
+		s.T.Errorf("%s names the reference %q", c.alert, alert.Data.Reference)
 	}
 	s.Eventually(s.T, 10*time.Second, "health shows "+c.condition, func() bool {
 		conditions, _ := s.Health("conditions").([]any)
