@@ -117,7 +117,7 @@ func TestAnActionOnAnIncidentIsDoneOnce(t *testing.T) {
 		api.db.Exec(api.t, `UPDATE clock SET at = $1`, now.Add(time.Hour))
 	}
 	shown := api.get(incidentURL).json()
-	if shown["acknowledged_by"] != "ann" || shown["acknowledged_severity"] != 2.0 || shown["false_positive"] != true || shown["state"] != "resolved" || len(shown["log"].([]any)) != 6 {
+	if shown["acknowledged_by"] != "ann" || shown["acknowledged_severity"] != 2.0 || shown["false_positive"] != true || shown["state"] != "resolved" || len(shown["log"].([]any)) != 7 {
 		t.Errorf("the incident is %v", shown)
 	}
 }
