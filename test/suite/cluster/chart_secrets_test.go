@@ -23,6 +23,28 @@ func TestTheChartGeneratesLongAndDifferentKeys(t *testing.T) {
 	}
 }
 
+// The kubelet starts no container that refers to a key which its Secret lacks.
+func TestTheChartsSecretHasEveryKeyThatTheGatewayNeeds(t *testing.T) {
+	all := rendered(t)
+	keys, _ := all.field("Secret/stream-monitor data").(map[string]any)
+	env, _ := all.field(gatewayPod + "containers 0 env").([]any)
+	needed := 0
+	for _, each := range env {
+		source, _ := each.(map[string]any)["valueFrom"].(map[string]any)
+		reference, _ := source["secretKeyRef"].(map[string]any)
+		if reference == nil || reference["optional"] == true {
+			continue
+		}
+		needed++
+		if name, _ := reference["key"].(string); keys[name] == nil {
+			t.Errorf("%s is needed, and the Secret has none", name)
+		}
+	}
+	if needed == 0 {
+		t.Error("the gateway needs no key")
+	}
+}
+
 // Generated keys are nowhere else. What they encrypt and sign is in a database that outlives
 // the release, and callers trust the authority.
 func TestTheChartKeepsWhatOnlyItsSecretsHave(t *testing.T) {
