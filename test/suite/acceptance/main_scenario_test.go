@@ -27,6 +27,11 @@ func TestTheMainScenario(t *testing.T) { // decisions P2, S1
 	})
 }
 
+func TestOptionalDetectorsAreSeenFromOnsetToRecovery(t *testing.T) {
+	runTimeline(t, 1)
+	startEnv(t).PlayDetectors(t)
+}
+
 // startBucket starts an S3 server (versitygw) with a bucket in a directory, and returns the
 // settings of a gateway that uses it. "make test" builds it, in the version that the Makefile names.
 func startBucket(t *testing.T) []string {

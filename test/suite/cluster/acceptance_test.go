@@ -69,7 +69,8 @@ func (s *clusterEnv) logClusterState(t *testing.T) {
 	}
 }
 
-// threeStreams measures the start of a pod, and plays the main scenario three times at once.
+// threeStreams measures the start of a pod, and plays the main scenario three times at once, beside
+// what optional detectors find.
 func threeStreams(t *testing.T, s *clusterEnv) {
 	v, registered := youtube.NewVideoID(), time.Now()
 	stream, err := s.StartStream(t.Context(), v, livestream.Config{})
@@ -93,6 +94,10 @@ func threeStreams(t *testing.T, s *clusterEnv) {
 				s.PlayMain(t)
 			})
 		}
+		t.Run("optional detectors", func(t *testing.T) {
+			t.Parallel()
+			s.PlayDetectors(t)
+		})
 	})
 }
 
