@@ -219,6 +219,7 @@ func wrongRouting() []refusal {
 		wrong(destination, `{"name":"a","kind":"ntfy","config":5}`, "config"),
 		wrong(destination, `{"name":"a","kind":"teams","secrets":{"workflow_url":"https://a.example/x"},"fallback":""}`, "fallback is"),
 		wrong("PATCH "+destinationURL, `{"fallback":"`+storedWebhook+`"}`, "fallback is the webhook"),
+		wrong("PATCH "+routeURL, `{"match":{"hints":["quieter"]},"destinations":["`+storedWebhook+`"]}`, `destinations has the webhook "hook", which gets no hints`),
 		wrong("POST "+destinationURL+"/test", `{"example":"worse"}`, "accepted are opened, recovered"),
 		wrong(route, `{"name":"x","match":{"events":["alert.rain"],"conditions":["overcast"],"min_severity":9,"monitors":["m"],"metadata":{"a":1},"colour":1},"destinations":["`+storedDelivery+`"],"delay_sec":90000,"repeat_sec":5,"continue":"yes"}`,
 			"match.events has", "match.conditions has", "match.min_severity is", "match.monitors has", "match.metadata is", "colour", "destinations has", "delay_sec is", "repeat_sec is", "continue is"),

@@ -57,7 +57,7 @@ var channels = []Channel{
 		},
 	},
 	{
-		Kind: PagerDuty, Edits: true, PictureWait: pictureWait, RateLimit: RateLimit{10, 500 * time.Millisecond},
+		Kind: PagerDuty, Edits: true, KeepsAlerts: true, PictureWait: pictureWait, RateLimit: RateLimit{10, 500 * time.Millisecond},
 		Fields: []Field{
 			{Name: "routing_key", Secret: true, Required: true, Help: "The integration key of the service (Events API v2)."},
 			apiURL,

@@ -63,6 +63,12 @@ func (d Destination) GetsEvents() bool {
 	return c.GetsEvents
 }
 
+// GetsHints reports whether a route can lead hints to the destination (section 16.7).
+func (d Destination) GetsHints() bool {
+	c, _ := ChannelOf(d.Kind)
+	return !c.GetsEvents && !c.KeepsAlerts
+}
+
 // Edits reports whether messages to the destination can be changed. Slack changes those
 // of bots; a Config with a channel has a bot.
 func (d Destination) Edits() bool {

@@ -30,6 +30,10 @@ type Channel struct {
 	// that only for bots: see Destination.Edits.
 	Edits bool
 
+	// KeepsAlerts marks a channel where a message opens an alert that stays until its end is told.
+	// Nobody tells the end of a hint, so it gets none.
+	KeepsAlerts bool
+
 	// PictureWait is how long a first message waits for a picture of the incident. It
 	// is 0 for channels that can add one later. See Destination.PictureWait, too.
 	PictureWait time.Duration

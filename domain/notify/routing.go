@@ -28,7 +28,7 @@ func (r Routing) Targets(s Subject) (all []Target) {
 	for _, route := range r.matching(s) {
 		for _, id := range route.Destinations {
 			d, ok := r.Destinations[id]
-			if !ok || !d.Active() || d.GetsEvents() != (s.EventType != "") {
+			if !ok || !d.Active() || d.GetsEvents() != (s.EventType != "") || s.Hint != "" && !d.GetsHints() {
 				continue
 			}
 			to := Target{d, route}

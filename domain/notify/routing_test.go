@@ -50,7 +50,7 @@ var (
 var quieterHint = notify.Subject{Hint: monitor.Quieter, MonitorID: someMonitor}
 
 func TestAHintIsToldWhereARouteAsksForIt(t *testing.T) { // section 16.7
-	r := routing(route(notify.Match{Hints: []monitor.HintKind{monitor.Quieter}}, 0, "webhook", "slack"), route(notify.Match{}, 0, "pager"))
+	r := routing(route(notify.Match{Hints: []monitor.HintKind{monitor.Quieter}}, 0, "webhook", "slack", "pager"), route(notify.Match{}, 0, "pager"))
 	if got := ids(r.HintTargets(quieterHint, eight)); !slices.Equal(got, []string{"slack"}) {
 		t.Errorf("the hint is told to %v", got)
 	}

@@ -60,8 +60,12 @@ func (s *RouteService) checkRoute(ctx context.Context, r notify.Route, unreadabl
 	}
 	checked := r.Check()
 	for _, id := range r.Destinations {
-		if !slices.ContainsFunc(known, func(d DestinationRecord) bool { return d.ID == id }) {
+		at := slices.IndexFunc(known, func(d DestinationRecord) bool { return d.ID == id })
+		switch {
+		case at < 0:
 			checked = append(checked, monitor.FieldErrorf("destinations", "has %.60q, but no destination has that id", id))
+		case len(r.Match.Hints) > 0 && !known[at].GetsHints():
+			checked = append(checked, monitor.FieldErrorf("destinations", "has the %s %.60q, which gets no hints", known[at].Kind, known[at].Name))
 		}
 	}
 	return joinProblems(unreadable, checked)
