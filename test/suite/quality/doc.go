@@ -1,8 +1,8 @@
-// Package quality tests how well black and silence are detected. It plays
+// Package quality tests how well the detectors detect. It plays
 // the clips of the corpus (package corpus) to the watcher of production on
 // virtual time. The segment-decoder and the ffmpeg of production decode them. The tests
-// compare the alerts with the truth of each clip, and with those that follow from ffmpeg
-// alone.
+// compare the alerts with the truth of each clip, and those of black and silence with those that
+// follow from ffmpeg alone.
 //
 //	corpus.Clip ──▶ playlist, segments ──▶ watch.Watcher ──▶ alerts ──▶ judge
 //	  truth ────────────────────────────────────────────────────────────┘
