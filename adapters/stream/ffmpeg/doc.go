@@ -8,7 +8,7 @@
 //	                   └ log: announced tracks, errors ────────────────┘
 //
 // The rows of detector.Table without a Rule have a filter here, which tags frames with metadata. The
-// other detectors judge what only a Decoder measures (package decoder): with the command they know nothing.
+// other detectors judge what only a Decoder measures (package decoder): with the command most know nothing.
 //
 // Luma and sound level, for the record, are measured in the same run, about once a second: one picture
 // a second, and one sound frame in six. They do not change what the detectors find.

@@ -102,7 +102,7 @@ type WatchingFlags struct {
 	YTDLPPath       string `name:"ytdlp-path" env:"YTDLP_PATH" placeholder:"FILE" help:"Path of yt-dlp. Default: the one that \"make tools\" installed, else the one in PATH."`
 	StreamlinkPath  string `env:"STREAMLINK_PATH" placeholder:"FILE" help:"Path of streamlink, which is used when yt-dlp fails. Default: as for yt-dlp."`
 	FFmpegPath      string `name:"ffmpeg-path" env:"FFMPEG_PATH" placeholder:"FILE" help:"Path of ffmpeg. Default: as for yt-dlp."`
-	DecoderPath     string `env:"DECODER_PATH" placeholder:"FILE" help:"Path of segment-decoder, which stays up between segments and takes a tenth of ffmpeg's CPU for small ones; off: ffmpeg decodes every segment, and the optional detectors know nothing. Default: the one beside this program, else as for yt-dlp."`
+	DecoderPath     string `env:"DECODER_PATH" placeholder:"FILE" help:"Path of segment-decoder, which stays up between segments and takes a tenth of ffmpeg's CPU for small ones; off: ffmpeg decodes every segment, and most optional detectors know nothing. Default: the one beside this program, else as for yt-dlp."`
 	LauncherPath    string `env:"LAUNCHER_PATH" kept:"" placeholder:"FILE" help:"Path of tool-launcher, which confines every tool and starts it. Default: the one beside this program, else as for yt-dlp. Linux only."`
 	ToolFiles       string `env:"TOOL_FILES" placeholder:"PATH:…" help:"Further files and folders that tools may read, such as those of a wrapper script; off: tools may read and write what their user may. Default: none. Linux with Landlock only."`
 	StreamRendition string `type:"choice" accept:"smallest,best" env:"STREAM_RENDITION" default:"smallest" help:"Quality to analyse: smallest (a tenth of the CPU, same result) or best."`

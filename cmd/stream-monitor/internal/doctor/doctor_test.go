@@ -187,7 +187,7 @@ func TestEachProblemIsFound(t *testing.T) {
 		"a streamlink of section 13.1":    {func(m *machine) { m.tool("streamlink", "echo streamlink 7.1.0") }, fine, "streamlink", nil},
 		"no ffmpeg":                       {func(m *machine) { m.without("ffmpeg") }, fail, "ffmpeg", []string{"7.1 or newer", "apt-get install ffmpeg"}},
 		"a segment-decoder":               {func(*machine) {}, fine, "segment-decoder", []string{"2 with libavcodec 61.19.101", "(found by PATH)"}},
-		"no segment-decoder":              {func(m *machine) { m.without("segment-decoder") }, warn, "segment-decoder", []string{"not found in PATH", "make tools", "ffmpeg decodes every segment", "the optional detectors know nothing"}},
+		"no segment-decoder":              {func(m *machine) { m.without("segment-decoder") }, warn, "segment-decoder", []string{"not found in PATH", "make tools", "ffmpeg decodes every segment", "most optional detectors know nothing"}},
 		"DECODER_PATH to nothing": {func(m *machine) { m.settings.Watching.DecoderPath = "/nowhere/segment-decoder" }, warn, "segment-decoder",
 			[]string{"/nowhere/segment-decoder (found by DECODER_PATH) cannot be run"}},
 		"a segment-decoder that is not wanted": {func(m *machine) { m.settings.Watching.DecoderPath = "off"; m.without("segment-decoder") }, fine, "segment-decoder",

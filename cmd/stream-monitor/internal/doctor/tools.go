@@ -147,16 +147,16 @@ func (c toolsCheck) streamlink(ctx context.Context) []finding {
 	return []finding{f}
 }
 
-// decoder checks segment-decoder. Without it ffmpeg finds black and silence, and the optional detectors know nothing.
+// decoder checks segment-decoder. Without it ffmpeg finds black and silence, and most optional detectors know nothing.
 func (c toolsCheck) decoder(ctx context.Context) []finding {
 	const (
 		subject  = "segment-decoder"
-		expected = "the program of this version; without it ffmpeg decodes every segment, for more CPU time, and the optional detectors know nothing"
+		expected = "the program of this version; without it ffmpeg decodes every segment, for more CPU time, and most optional detectors know nothing"
 		advice   = `run "make tools", or put it beside stream-monitor; or set DECODER_PATH (off: do without it)`
 	)
 	t, is := c.settings.Watching.Decoder()
 	if !is {
-		return []finding{{subject: subject, verdict: fine, found: "off (DECODER_PATH): ffmpeg decodes every segment, and the optional detectors know nothing"}}
+		return []finding{{subject: subject, verdict: fine, found: "off (DECODER_PATH): ffmpeg decodes every segment, and most optional detectors know nothing"}}
 	}
 	answer, err := runTool(ctx, c.confined(false), t.Path, "--version")
 	if err != nil {
