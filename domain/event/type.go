@@ -5,8 +5,8 @@ import "github.com/stream-monitor/stream-monitor/domain/detector"
 // Type names what happened, exactly as sent in event_type (section 4.1).
 type Type string
 
-// The nine event types of section 4.1. Those of blackout and silence are the
-// ones of the table of detectors.
+// The event types of section 4.1, without those of optional detectors. Those of all detectors are in
+// the table of detectors.
 const (
 	StreamStarted     Type = "stream.started"
 	StreamEnded       Type = "stream.ended"
