@@ -213,7 +213,7 @@ quality-random: tools ## compare segment-decoder with ffmpeg on N (300) random c
 
 .PHONY: bench
 bench: tools ## measure the cost of a check: decoding, measuring and watching (3 minutes)
-	@go test -p 1 -timeout 30m -run '^$$' -bench . ./adapters/stream/ffmpeg ./domain/watch
+	@go test -p 1 -timeout 30m -run '^$$' -bench . ./adapters/stream/ffmpeg ./domain/detector ./domain/watch
 
 .PHONY: bench-api
 bench-api: tools ## measure the API beside plain PostgreSQL, and with 1,000 monitors (4 minutes)

@@ -2,6 +2,7 @@ package detector_test
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 	"time"
 
@@ -120,4 +121,22 @@ func TestReferencesThatAreRemovedEndWhatTheyHaveBegun(t *testing.T) { // section
 	sample(of(soon), "unknown", none)
 	sample(of(other), "40-45 since 45")
 	sample(of(soon), "good", func(s *detector.Sample) { s.References = s.References[:0] })
+}
+
+// BenchmarkSlate judges a key frame that looks like none of ten references, each by both matrices.
+func BenchmarkSlate(b *testing.B) {
+	s := detector.Sample{From: epoch, To: epoch.Add(5 * time.Second), Origin: epoch, Measured: of(programme)}
+	s.Taken = detector.Pictures
+	for i := range 10 {
+		place := other + 10*i
+		s.References = append(s.References, detector.Reference{
+			Name: fmt.Sprint(i), Unwanted: detector.Always, Similarity: 0.92, Digests: []detector.Picture{card(place, 100, 200), card(place, 100, 128)},
+		})
+	}
+	d := detector.Table[detector.Index(detector.Slate)]
+	for b.Loop() {
+		if _, v := d.Judge(nil, time.Time{}, s, nil); len(v.Bad) > 0 || v.Unknown {
+			b.Fatalf("the verdict is %+v", v)
+		}
+	}
 }
