@@ -113,12 +113,12 @@ func (f *hintFacts) readOnsets(ctx context.Context, tx *sqlx.Tx) error {
 		}
 		one.Onsets[name] = append(one.Onsets[name], onset)
 	}, `
-		SELECT i.monitor_id, c.value ->> 'condition', CAST(s.value ->> 'started_at' AS timestamptz)
+		SELECT i.monitor_id, c ->> 'condition', CAST(s ->> 'started_at' AS timestamptz)
 		FROM (SELECT * FROM incidents i WHERE `+goingOn+`
 		      UNION ALL
 		      SELECT * FROM incidents i WHERE i.state = 'resolved' AND i.resolved_at > $1 AND i.due_at IS NULL) AS i
-		CROSS JOIN LATERAL jsonb_array_elements(i.conditions) AS c CROSS JOIN LATERAL jsonb_array_elements(c.value -> 'spans') AS s
-		WHERE i.false_positive IS NOT TRUE AND CAST(s.value ->> 'started_at' AS timestamptz) > $1`, f.now.Add(-hint.RecurringWithin).UTC())
+		CROSS JOIN LATERAL jsonb_path_query(i.conditions, '$[*]') AS c CROSS JOIN LATERAL jsonb_path_query(c, '$.spans[*]') AS s
+		WHERE i.false_positive IS NOT TRUE AND CAST(s ->> 'started_at' AS timestamptz) > $1`, f.now.Add(-hint.RecurringWithin).UTC())
 }
 
 // earlierStarts reads the newest $3 streams of the channels of the monitors $1 that have ended since $2, each with
