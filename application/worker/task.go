@@ -38,7 +38,7 @@ func (r taskRunner) run(ctx context.Context, t watch.Task) watch.Observation {
 	case watch.TaskPlaylist:
 		return r.readPlaylist(ctx, t)
 	case watch.TaskRendition:
-		look := watch.RenditionLook{Playlist: r.readPlaylist(ctx, t)}
+		look := watch.RenditionLook{Playlist: r.readPlaylist(ctx, t), Text: t.Look.Text}
 		if n := len(look.Playlist.Segments); n > 0 {
 			newest := look.Playlist.Segments[n-1]
 			a := r.analyse(ctx, newest, watch.LookAtRendition(newest, t.Look.Text))

@@ -55,6 +55,9 @@ func (p planner) captionTask() (Task, bool) {
 // captions. Other failures say nothing about them.
 func (c captionTexts) handle(l RenditionLook) {
 	text, failure := &c.state.Text, l.Playlist.Failure
+	if l.Playlist.URL != text.URL { // the list has another one since
+		return
+	}
 	text.ReadAt, text.State = l.Playlist.Began, ""
 	if n := len(l.Playlist.Segments); n > 0 {
 		if id := l.Playlist.Segments[n-1].identity(); text.NewAt.IsZero() || id != text.Newest {

@@ -191,6 +191,7 @@ type Analysis struct {
 type RenditionLook struct {
 	Playlist Playlist  `json:"playlist"`
 	Analysis *Analysis `json:"analysis,omitempty"`
+	Text     bool      `json:"text,omitempty"` // of the task's Look
 }
 
 // Tick answers TaskWake.

@@ -143,6 +143,7 @@ func TestWhichRenditionsAreLookedAt(t *testing.T) { // S22
 		"those with the same tracks, if any":      {list{both, of("720v", 720, 800, "v"), of("720", 720, 900, "va")}, nil, "720/900"},
 		"those with other tracks, if none has":    {list{both, of("720v", 720, 800, "v"), of("360v", 360, 400, "v")}, nil, "720/800 360/400"},
 		"copies of one on another server":         {list{both, of("720", 720, 900, "va"), of("backup/720", 720, 900, "va")}, nil, "720/900"},
+		"one playlist for two kinds of sound":     {list{both, of("720", 720, 900, "va"), of("720", 720, 1100, "va"), of("144", 144, 300, "va")}, nil, "720/1100"},
 		"two of one height":                       {list{both, of("720", 720, 900, "va"), of("720-60", 720, 1500, "va")}, nil, "720/1500 720/900"},
 		"bandwidths that are measured anew":       {list{both, of("720", 720, 900, "va")}, list{of("144?", 144, 103, "va"), of("720?", 720, 950, "va")}, "720/950"},
 		"another one of the watched one's height": {list{both, of("144-60", 144, 180, "va")}, list{of("144?", 144, 103, "va"), of("144-60?", 144, 180, "va")}, "144/180"},
@@ -161,6 +162,49 @@ func TestWhichRenditionsAreLookedAt(t *testing.T) { // S22
 			}
 			if got := strings.Join(got, " "); got != c.want {
 				t.Errorf("%s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestAPlaylistThatIsListedTwiceIsReadNoMoreOften(t *testing.T) { // S22
+	detectortest.Add(t, judged())
+	both := func(url string, height int) watch.Rendition {
+		return watch.Rendition{URL: url, Height: height, HasVideo: true, HasAudio: true}
+	}
+	for name, listed := range map[string][]watch.Rendition{
+		"as captions, too":     {both("144", 144), both("720", 720), {URL: "720", HasCaptions: true}},
+		"as the list":          {both("144", 144), both("master", 720)},
+		"the list as captions": {both("144", 144), {URL: "master", HasCaptions: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := rules()
+			r.Thresholds[detectortest.Optional.Name], r.Thresholds[detector.CaptionsMissing] = time.Minute, 2*time.Minute
+			w := watch.New(r, at(0))
+			w.Step(at(0), watch.Resolution{Began: at(0), State: watch.Live, Manifest: "master"})
+			looks := 0
+			for second := 0.0; second < 180; second++ {
+				for _, task := range w.Next() {
+					answer := watch.Playlist{Began: at(second), URL: task.URL, TargetDuration: 2 * time.Second,
+						Segments: []watch.Segment{{URI: fmt.Sprint(task.URL, second), Sequence: uint64(second), Duration: 2 * time.Second}}}
+					if task.URL == "master" {
+						answer.Segments, answer.Renditions = nil, listed
+					}
+					analysis := watch.Analysis{Began: at(second), Segment: task.Segment.ID(), Video: decoded, Audio: decoded}
+					switch {
+					case task.At.After(at(second)):
+					case task.Kind == watch.TaskPlaylist:
+						w.Step(at(second), answer)
+					case task.Kind == watch.TaskSegment:
+						w.Step(at(second), analysis)
+					case task.Kind == watch.TaskRendition:
+						looks++
+						w.Step(at(second), watch.RenditionLook{Playlist: answer, Analysis: &analysis, Text: task.Look.Text})
+					}
+				}
+			}
+			if looks > 30 { // captions are read each 10 s, the list and a rendition each minute
+				t.Errorf("%d looks in 3 minutes", looks)
 			}
 		})
 	}

@@ -28,7 +28,7 @@ func (o otherRenditionLooks) learn(answer Resolution) {
 func (o otherRenditionLooks) list(listed []Rendition, began time.Time) {
 	others := &o.state.Others
 	o.revise()
-	listed = besideWatched(listed, o.state.Feeds.picture())
+	listed = besideWatched(listed, o.state.Feeds.picture(), others.ListURL)
 	known, found := slices.Clone(others.All), make([]*otherRendition, len(listed))
 	for _, exactly := range []bool{true, false} { // packagers that measure the bandwidth change it now and then
 		for i, l := range listed {
@@ -62,16 +62,24 @@ func (o otherRenditionLooks) list(listed []Rendition, began time.Time) {
 }
 
 // besideWatched returns the renditions with a picture, without the watched one, the largest first. Of those that are
-// equally large only the first is returned. If some carry the same tracks as the watched one, the
+// equally large only the first is returned, and of those with one URL, as for several kinds of sound, the largest.
+// None has the URL of the list. If some carry the same tracks as the watched one, the
 // others are left out: a stream may list each picture with and without its sound.
-func besideWatched(listed []Rendition, watched *mediaFeed) []Rendition {
+func besideWatched(listed []Rendition, watched *mediaFeed, listURL string) []Rendition {
 	others := slices.DeleteFunc(slices.Clone(listed), func(r Rendition) bool { return !r.HasVideo || r.Alternate || r.URL == "" })
+	taken := map[string]bool{listURL: true}
 	if at := indexOfWatched(others, watched); at >= 0 {
-		others = slices.Delete(others, at, at+1)
+		taken[others[at].URL] = true
 	}
+	others = slices.DeleteFunc(others, func(r Rendition) bool { return taken[r.URL] })
 	others = preferOthers(others, func(r Rendition) bool { return r.HasAudio != watched.Quality.HasAudio })
 	slices.SortStableFunc(others, func(a, b Rendition) int {
 		return cmp.Or(cmp.Compare(b.Height, a.Height), cmp.Compare(b.Bandwidth, a.Bandwidth))
+	})
+	others = slices.DeleteFunc(others, func(r Rendition) bool {
+		again := taken[r.URL]
+		taken[r.URL] = true
+		return again
 	})
 	others = slices.CompactFunc(others, func(a, b Rendition) bool { return a.Height == b.Height && a.Bandwidth == b.Bandwidth })
 	return others[:min(len(others), maxOtherRenditions)]

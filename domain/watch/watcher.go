@@ -81,7 +81,7 @@ func (w *Watcher) Step(now time.Time, o Observation) []Effect {
 	case Analysis:
 		analyses{&w.stream}.handle(o)
 	case RenditionLook:
-		if o.Playlist.URL == w.state.Text.URL {
+		if o.Text {
 			captionTexts{&w.stream}.handle(o)
 		} else {
 			otherRenditionLooks{&w.stream}.handle(o)

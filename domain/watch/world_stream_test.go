@@ -26,7 +26,7 @@ func (w *world) observe(task watch.Task, began, done float64) watch.Observation 
 	case watch.TaskPlaylist:
 		return w.playlist(task.URL, began)
 	case watch.TaskRendition:
-		return w.renditionLook(task.URL, began)
+		return w.renditionLook(task, began)
 	case watch.TaskSegment:
 		a := w.analysis(task.Segment, began)
 		if a.Failure == nil && !w.everyFrame {
@@ -44,8 +44,8 @@ func (w *world) observe(task watch.Task, began, done float64) watch.Observation 
 }
 
 // renditionLook looks at another rendition than the watched one.
-func (w *world) renditionLook(url string, began float64) watch.RenditionLook {
-	look := watch.RenditionLook{Playlist: w.playlist(url, began)}
+func (w *world) renditionLook(task watch.Task, began float64) watch.RenditionLook {
+	look := watch.RenditionLook{Playlist: w.playlist(task.URL, began), Text: task.Look.Text}
 	if n := len(look.Playlist.Segments); n > 0 {
 		a := w.analysis(look.Playlist.Segments[n-1], began)
 		look.Analysis = &a
