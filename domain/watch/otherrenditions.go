@@ -118,15 +118,22 @@ func (r *otherRendition) record(s detector.RenditionState, e *emitter) {
 	r.Readable = r.Readable || s == detector.RenditionOK || s == detector.RenditionBlack
 }
 
-// follow forgets the renditions when nobody judges them, and the one that is watched now. An outage of
+// follow forgets the renditions when nobody judges them, but not where they are listed, and the one that is watched now. An outage of
 // the watched picture makes what waits unknown, and one of outageLimit all states.
 func (o otherRenditionLooks) follow() {
 	others, picture := &o.state.Others, o.state.Feeds.picture()
-	if o.rules.renditionInterval() == 0 || picture == nil {
+	switch {
+	case picture == nil:
 		if others.ListURL != "" || len(others.All) > 0 {
 			o.revise()
 		}
 		*others = otherRenditions{}
+		return
+	case o.rules.renditionInterval() == 0:
+		if len(others.All) > 0 {
+			o.revise()
+		}
+		*others = otherRenditions{ListURL: others.ListURL, Egress: others.Egress}
 		return
 	}
 	n := len(others.All)

@@ -124,6 +124,23 @@ func TestTheClockThatIsSetDelaysNoLook(t *testing.T) { // S1, S22
 	}
 }
 
+func TestADetectorThatIsSwitchedOnFindsTheRenditionsAtOnce(t *testing.T) { // S22, section 16.6
+	detectortest.Add(t, judged())
+	w := scenario(t, renditions(144, 720), func(w *world) { w.viaMaster = true }).from(60).until(300)
+	for _, c := range []struct {
+		set  func(*watch.Rules)
+		want string
+	}{
+		{func(r *watch.Rules) { r.Thresholds[detectortest.Optional.Name] = 90 * time.Second }, "720p ok at 300"},
+		{func(r *watch.Rules) { delete(r.Thresholds, detectortest.Optional.Name) }, ""},
+		{func(r *watch.Rules) { r.Thresholds[detectortest.Optional.Name] = 90 * time.Second }, "720p ok at 380"},
+	} {
+		if w.changeRules(c.set).until(w.now + 40); w.ofOthers() != c.want {
+			t.Errorf("at %v: %s, want %s", w.now, w.ofOthers(), c.want)
+		}
+	}
+}
+
 func TestWhichRenditionsAreLookedAt(t *testing.T) { // S22
 	detectortest.Add(t, judged())
 	type list = []watch.Rendition

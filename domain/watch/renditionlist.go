@@ -8,13 +8,17 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 )
 
-// learn takes the renditions of an answer, or where they are listed.
+// learn takes the renditions of an answer, or where they are listed: that also for a detector that is switched on
+// before the next answer.
 func (o otherRenditionLooks) learn(answer Resolution) {
 	others, interval, picture := &o.state.Others, o.rules.renditionInterval(), o.state.Feeds.picture()
-	if interval == 0 || picture == nil || !answer.hasMedia() {
+	if picture == nil || !answer.hasMedia() {
 		return
 	}
 	others.ListURL, others.Egress = answer.Manifest, answer.Egress
+	if interval == 0 {
+		return
+	}
 	if others.TurnAt.IsZero() {
 		others.TurnAt = o.now.Add(interval)
 	}
