@@ -51,7 +51,7 @@ func (s *masterScan) playlist(base *url.URL) (watch.Playlist, error) {
 type masterScan struct {
 	text     bytes.Buffer    // EXT-X-STREAM-INF and URI of each variant, for the library
 	audio    audioRenditions // EXT-X-MEDIA of TYPE=AUDIO
-	captions string          // the URI of the EXT-X-MEDIA of TYPE=SUBTITLES that players choose; empty: there is none
+	captions string          // the URI of the EXT-X-MEDIA of TYPE=SUBTITLES that players choose, none with FORCED=YES; empty: there is none
 	defect   defect
 	failure  *watch.Failure
 	line     int // that is being scanned
@@ -94,7 +94,7 @@ func (s *masterScan) addMedia(list []byte) {
 	switch isDefault := a["DEFAULT"] == "YES"; {
 	case a["TYPE"] == "AUDIO":
 		s.audio = append(s.audio, audioRendition{group: a["GROUP-ID"], uri: a["URI"], isDefault: isDefault})
-	case a["TYPE"] == "SUBTITLES" && (s.captions == "" || isDefault && !s.captionsDefault):
+	case a["TYPE"] == "SUBTITLES" && a["FORCED"] != "YES" && (s.captions == "" || isDefault && !s.captionsDefault):
 		s.captions, s.captionsDefault = a["URI"], isDefault
 	}
 }

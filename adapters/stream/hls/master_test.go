@@ -132,6 +132,7 @@ func TestAudioAndTextHaveTheirOwnPlaylists(t *testing.T) {
 		"captions as text":                                   {v + subtitles("y", ""), "v va, y c"},
 		"of two texts the first":                             {v + subtitles("y", "") + subtitles("z", ""), "v va, y c"},
 		"or that which is default":                           {v + subtitles("x", "") + subtitles("y", ",DEFAULT=YES") + subtitles("z", ",DEFAULT=YES"), "v va, y c"},
+		"no text of signs in the picture":                    {v + subtitles("x", ",DEFAULT=YES,FORCED=YES") + subtitles("y", ""), "v va, y c"},
 		"a text that is no web URL":                          {v + subtitles("file:///etc/passwd", ""), "v va"},
 		"a video rendition does not change the audio":        {v + `#EXT-X-MEDIA:TYPE=VIDEO,GROUP-ID="a",URI="x"` + "\n", "v va"},
 	} {
