@@ -12,7 +12,7 @@ const (
 	Movement                         // of each frame, if every frame is decoded: how it differs from the key frame before
 	Sound                            // loudness, full scale, the two channels
 	Tone                             // share of a tone of 1 kHz
-	Captions                         // in the packets of the picture
+	Captions                         // in the packets of the picture, or as text in a segment of their own (WebVTT)
 	Damage                           // packets and frames that the decoder calls damaged, gaps between frames
 
 	Renditions // of the other renditions of the stream, at which the watch looks beside its checks: Sample.Renditions
@@ -97,13 +97,13 @@ type ToneMeasure struct {
 	Blocks int     `json:"blocks"` // that were looked at
 }
 
-// CaptionState says which captions the packets of a segment carry (CEA-608/708 in user data).
+// CaptionState says which captions a segment carries: CEA-608/708 in the packets of its picture, or WebVTT.
 type CaptionState string
 
 // The states of captions.
 const (
-	NoCaptions    CaptionState = "none"  // no packet carries any
-	EmptyCaptions CaptionState = "empty" // packets carry them, without a character
+	NoCaptions    CaptionState = "none"  // there are none
+	EmptyCaptions CaptionState = "empty" // without a character
 	CaptionText   CaptionState = "text"
 )
 

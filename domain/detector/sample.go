@@ -20,7 +20,7 @@ type Sample struct {
 
 	Renditions []Rendition // of the stream, but for the watched one; the largest first
 
-	CaptionsDeclared bool // the stream's list of renditions says that its picture has captions
+	CaptionsDeclared bool // the stream's list of renditions says that there are captions
 
 	ScheduledStart time.Time   // of the broadcast; zero: none is known
 	References     []Reference // that people have uploaded

@@ -7,7 +7,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/instant"
 )
 
-// Slate is a picture that looks like an uploaded reference at a time at which it should not be seen (section 6.8).
+// Slate is a picture that looks like an uploaded reference and is on air at the wrong time (section 6.8).
 const Slate Name = "slate"
 
 var slate = Detector{
@@ -26,18 +26,18 @@ var slate = Detector{
 
 const (
 	slateChroma = 10.0 // levels of 255 by which the chroma differs at most
-	slateStays  = 0.04 // less similarity keeps a reference that was seen: fades and particles do not interrupt it
+	slateStays  = 0.04 // by which the similarity to the reference on air may be lower: fades and particles do not interrupt it
 )
 
-// slateMemory is what was seen before a sample.
+// slateMemory is what earlier samples have shown.
 type slateMemory struct {
 	Shown     string `json:"shown,omitempty"`     // the reference that the newest sample ended with; empty: none
 	Programme bool   `json:"programme,omitempty"` // a sample showed something else throughout
 }
 
-// judgeSlate looks for references in each key frame. since is until when the one of the memory was seen: two samples
-// mean between. A dark picture that looks like a reference is that one, even if it counts as black as well; any
-// other black picture tells nothing. A reference that was removed ends what it has begun.
+// judgeSlate looks for references in each key frame. since is the end of the sample before, if that ended with the
+// reference of the memory: what the first picture shows then counts from since on. A black picture counts only if it
+// looks like a reference. A reference that was removed is no longer on air.
 func judgeSlate(m slateMemory, since time.Time, s Sample, _ func(string) float64) (slateMemory, Verdict) {
 	before := slices.IndexFunc(s.References, func(r Reference) bool { return r.Name == m.Shown })
 	v := Verdict{Unknown: m.Shown == "" || before >= 0}
@@ -49,7 +49,7 @@ func judgeSlate(m slateMemory, since time.Time, s Sample, _ func(string) float64
 			begin = since
 		}
 	}
-	tell := func(until time.Time) {
+	endPeriod := func(until time.Time) {
 		if shown != nil {
 			if bad := s.unwanted(*shown, m.Programme, Period{begin, until}); bad.To.After(bad.From) {
 				v.Bad, v.Reference = append(v.Bad, bad), shown.Name
@@ -69,7 +69,7 @@ func judgeSlate(m slateMemory, since time.Time, s Sample, _ func(string) float64
 			next = nil
 		}
 		if i > 0 && next != shown {
-			tell(s.At(p.At))
+			endPeriod(s.At(p.At))
 		}
 		shown = next
 		programme = shown == nil && (programme || v.Unknown)
@@ -78,7 +78,7 @@ func judgeSlate(m slateMemory, since time.Time, s Sample, _ func(string) float64
 	if v.Unknown {
 		return m, v
 	}
-	tell(s.To)
+	endPeriod(s.To)
 	m.Programme, m.Shown = m.Programme || programme, ""
 	if shown != nil {
 		m.Shown, v.Since = shown.Name, s.To
@@ -90,10 +90,10 @@ func judgeSlate(m slateMemory, since time.Time, s Sample, _ func(string) float64
 type likeness struct {
 	reference          *Reference
 	similarity, chroma float64
-	same               bool // enough
+	same               bool // it is enough: the picture shows the reference
 }
 
-// mostLike returns the reference that a picture looks like most; one that was shown before needs less. Without
+// mostLike returns the reference that a picture looks like most. The one shown before needs less similarity. Without
 // references it returns none.
 func (s Sample) mostLike(p Picture, shown *Reference) (most likeness) {
 	for i := range s.References {
