@@ -24,8 +24,8 @@ var badRendition = Detector{
 	Needs:   Renditions, Rule: remembering(judgeRenditions),
 }
 
-// enoughLooks is how many looks in a row have to agree before a rendition counts as bad, or as good again.
-const enoughLooks = 2
+// EnoughLooks is how many looks in a row have to agree before a rendition counts as bad, or as good again.
+const EnoughLooks = 2
 
 // renditionMemory has the renditions that count as bad.
 type renditionMemory struct {
@@ -36,7 +36,7 @@ type renditionMemory struct {
 // ends that.
 func judgeRenditions(m renditionMemory, _ time.Time, s Sample, _ func(string) float64) (renditionMemory, Verdict) {
 	var next renditionMemory
-	var worst *Rendition // the largest one that counts as bad and was seen so, or once as good
+	var largest *Rendition // of those that count as bad and whose state is known
 	good, from := false, s.From
 	for i, r := range s.Renditions {
 		name := fmt.Sprint(r.Height, "/", r.Bandwidth)
@@ -47,26 +47,26 @@ func judgeRenditions(m renditionMemory, _ time.Time, s Sample, _ func(string) fl
 				next.Bad = append(next.Bad, name)
 			}
 			continue
-		case !r.State.Bad() && (!was || r.Looks >= enoughLooks):
+		case !r.State.Bad() && (!was || r.Looks >= EnoughLooks):
 			good = true
 			continue
-		case !was && r.Looks < enoughLooks:
+		case !was && r.Looks < EnoughLooks:
 			continue
 		case !was:
 			from = instant.Earliest(from, r.Since)
 		}
 		next.Bad = append(next.Bad, name)
-		if worst == nil {
-			worst = &s.Renditions[i]
+		if largest == nil {
+			largest = &s.Renditions[i]
 		}
 	}
 	v := Verdict{Values: map[string]float64{"qualities": float64(len(s.Renditions)), "bad": float64(len(next.Bad))}}
 	switch {
-	case worst != nil:
+	case largest != nil:
 		v.Bad = []Period{{from, s.To}}
-		v.Values["height"], v.Values["kbps"] = float64(worst.Height), float64(worst.Bandwidth)/1000
-		if worst.State.Bad() {
-			v.Values[string(worst.State)] = 1
+		v.Values["height"], v.Values["kbps"] = float64(largest.Height), float64(largest.Bandwidth)/1000
+		if largest.State.Bad() {
+			v.Values[string(largest.State)] = 1
 		}
 	case len(next.Bad) > 0, !good:
 		v.Unknown = true

@@ -2,7 +2,7 @@ package detector
 
 import "time"
 
-// RenditionState says what a look at a rendition has found that is not the watched one (section 6.8).
+// RenditionState says what a look has found at a rendition that is not the watched one (section 6.8).
 type RenditionState string
 
 // The states of a rendition.
@@ -29,7 +29,7 @@ type Rendition struct {
 	Bandwidth int // bits per second; 0: unknown
 	State     RenditionState
 
-	// Looks counts the looks in a row, 2 at most, that agree with the newest: it is bad in any way, or good.
+	// Looks counts the newest looks in a row that agree whether it is bad, however it is bad: at most EnoughLooks;
 	// 0: its state is unknown. Since is when the first of them began, on the media timeline.
 	Looks int
 	Since time.Time

@@ -106,7 +106,7 @@ type Health struct {
 	Renditions []RenditionState `json:"renditions,omitempty"` // of the stream beside the watched one; none unless a detector judges them
 }
 
-// RenditionState says what the newest look at a rendition has found that is not the watched one.
+// RenditionState says what the newest look has found at a rendition that is not the watched one.
 type RenditionState struct {
 	Height    int                     `json:"height"`    // lines of the picture; 0: unknown
 	Bandwidth int                     `json:"bandwidth"` // bits per second; 0: unknown

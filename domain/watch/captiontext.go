@@ -16,7 +16,7 @@ type captionText struct {
 	Egress string                `json:"egress,omitempty"` // the address to which URL is bound
 	ReadAt time.Time             `json:"read_at,omitzero"` // when the last reading began
 	Newest identity              `json:"newest,omitzero"`  // segment
-	NewAt  time.Time             `json:"new_at,omitzero"`  // when the reading began that was the first to see Newest
+	NewAt  time.Time             `json:"new_at,omitzero"`  // when the first reading that saw Newest began
 	State  detector.CaptionState `json:"state,omitempty"`  // by the last reading; empty: unknown
 }
 
@@ -78,8 +78,8 @@ func (c captionTexts) handle(l RenditionLook) {
 	}
 }
 
-// captions returns the captions of a sample, whose own are those of its picture: a text is one wherever it
-// stands. nil: not known.
+// captions returns the captions of a sample: those of its picture if they have text, else those of the playlist, if
+// there is one; nil: unknown.
 func (t *captionText) captions(picture *detector.CaptionState) *detector.CaptionState {
 	switch {
 	case t.URL == "", picture != nil && *picture == detector.CaptionText:

@@ -20,7 +20,7 @@ type Look struct {
 	Text bool // the segment has captions as text (WebVTT), and neither picture nor sound
 }
 
-// LookAtRendition is how closely to look at a segment of a rendition that is not watched. text says that
+// LookAtRendition returns how closely to look at a segment of a rendition that is not the watched one. text says that
 // it has captions as text.
 func LookAtRendition(s Segment, text bool) Look {
 	return Look{Video: s.Duration, Audio: s.Duration, KeyFrames: true, Text: text}

@@ -34,7 +34,7 @@ type otherRendition struct {
 	LookedAt  time.Time               `json:"looked_at,omitzero"`  // when the newest look began; zero: there was none
 
 	Newest   identity      `json:"newest,omitzero"`    // segment of its playlist
-	MovedAt  time.Time     `json:"moved_at,omitzero"`  // when the look began that was the first to see Newest
+	MovedAt  time.Time     `json:"moved_at,omitzero"`  // when the first look that saw Newest began
 	Lag      time.Duration `json:"lag,omitempty"`      // of its end behind that of the watched rendition
 	Stands   bool          `json:"stands,omitempty"`   // the newest look found that the playlist stands still
 	Readable bool          `json:"readable,omitempty"` // a segment of it has been decoded
@@ -43,19 +43,19 @@ type otherRendition struct {
 	foundAt time.Time               // when that look ended
 }
 
-// renditionInterval returns the time between two looks at other renditions: renditionInterval, or the
+// renditionInterval returns the time between two looks at other renditions: maxRenditionInterval, or the
 // threshold of the detector that judges them if that is shorter; 0: none does.
 func (r Rules) renditionInterval() (interval time.Duration) {
 	for _, d := range r.running(trackSet{Video: true}) {
 		if d.JudgesRenditions() {
-			interval = min(renditionInterval, r.threshold(d))
+			interval = min(maxRenditionInterval, r.threshold(d))
 		}
 	}
 	return interval
 }
 
-// renditionTask returns the next look at another rendition, or the next reading of their list. Nothing
-// can be compared before the watched picture has been read, and in an outage of it.
+// renditionTask returns the next look at another rendition, or the next reading of their list. There is none
+// before the watched picture has been read, and in an outage of it: a look could not be compared.
 func (p planner) renditionTask() (next Task, ok bool) {
 	interval, picture, others := p.rules.renditionInterval(), p.state.Feeds.picture(), &p.state.Others
 	if interval == 0 || !p.state.monitoring() || picture == nil || len(picture.listing.segments) == 0 || picture.Outage.open() {
@@ -85,10 +85,10 @@ func (p planner) renditionTask() (next Task, ok bool) {
 	return next, ok
 }
 
-// soon reports whether the rendition is looked at each interval instead of in its turn. That is so until two
-// looks in a row have found it good, but for recoveryLooks at most.
+// soon reports whether the rendition is looked at each interval instead of in its turn: until EnoughLooks
+// have found it good, but for recoveryLooks at most.
 func (r *otherRendition) soon(now time.Time) bool {
-	return r.Looks > 0 && (r.State.Bad() || r.Looks < 2) && now.Sub(r.Since) < recoveryLooks
+	return r.Looks > 0 && (r.State.Bad() || r.Looks < detector.EnoughLooks) && now.Sub(r.Since) < recoveryLooks
 }
 
 // picture returns the feed by which the picture is judged; nil: no feed carries one.
@@ -104,7 +104,7 @@ type otherRenditionLooks struct{ *stream }
 
 // record takes the state that a look has found.
 func (r *otherRendition) record(s detector.RenditionState, e *emitter) {
-	looks := 2
+	looks := detector.EnoughLooks
 	switch {
 	case s == detector.RenditionUnknown:
 		looks = 0

@@ -33,25 +33,25 @@ func (o otherRenditionLooks) list(listed []Rendition, began time.Time) {
 	others := &o.state.Others
 	o.revise()
 	listed = besideWatched(listed, o.state.Feeds.picture(), others.ListURL)
-	known, found := slices.Clone(others.All), make([]*otherRendition, len(listed))
+	known, matched := slices.Clone(others.All), make([]*otherRendition, len(listed))
 	for _, exactly := range []bool{true, false} { // packagers that measure the bandwidth change it now and then
 		for i, l := range listed {
 			at := slices.IndexFunc(known, func(r *otherRendition) bool {
 				return r.Height == l.Height && (r.Bandwidth == l.Bandwidth || !exactly)
 			})
-			if found[i] == nil && at >= 0 {
-				found[i] = known[at]
+			if matched[i] == nil && at >= 0 {
+				matched[i] = known[at]
 				known = slices.Delete(known, at, at+1)
 			}
 		}
 	}
 	for i, l := range listed {
-		if found[i] == nil {
-			found[i] = &otherRendition{State: detector.RenditionUnknown}
+		if matched[i] == nil {
+			matched[i] = &otherRendition{State: detector.RenditionUnknown}
 		}
-		found[i].URL, found[i].Height, found[i].Bandwidth = l.URL, l.Height, l.Bandwidth
+		matched[i].URL, matched[i].Height, matched[i].Bandwidth = l.URL, l.Height, l.Bandwidth
 	}
-	next := slices.Clone(found)
+	next := slices.Clone(matched)
 	for _, r := range known {
 		r.URL, r.LookedAt = "", began
 		r.record(detector.RenditionGone, &o.emitter)

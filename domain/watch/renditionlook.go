@@ -35,12 +35,12 @@ func (o otherRenditionLooks) handle(l RenditionLook) {
 	r.found, r.foundAt = r.find(l, picture.Clock), o.now
 }
 
-// find returns what a look has found. A server that refuses whoever asks, and tools of this host, say nothing
+// find returns what a look has found. A refusal by the server, and a failure of this host's tools, say nothing
 // about the rendition. Nor does a segment that cannot be decoded, if none ever could: its codec may be unknown here.
 func (r *otherRendition) find(l RenditionLook, watched mediaTime) detector.RenditionState {
 	failure := l.Playlist.Failure
 	if failure == nil && len(l.Playlist.Segments) > 0 {
-		if r.moves(l.Playlist, watched); r.Stands {
+		if r.noteMovement(l.Playlist, watched); r.Stands {
 			return detector.RenditionStalled
 		}
 	}
@@ -68,9 +68,9 @@ func (r *otherRendition) find(l RenditionLook, watched mediaTime) detector.Rendi
 	return detector.RenditionFailed
 }
 
-// moves finds out whether the playlist has moved since the look before. It stands if its newest segment has
-// been the same for stallLimit, or if it has fallen behind the watched rendition by more than that.
-func (r *otherRendition) moves(p Playlist, watched mediaTime) {
+// noteMovement compares the playlist with that of the look before, and sets Stands. The playlist stands still if its
+// newest segment has been the same for stallLimit, or if it has fallen behind the watched rendition by more than that.
+func (r *otherRendition) noteMovement(p Playlist, watched mediaTime) {
 	last, lag := p.Segments[len(p.Segments)-1], time.Duration(0)
 	if !last.ProgramTime.IsZero() && !watched.ByFetch {
 		lag = watched.End.Sub(last.End())
@@ -95,9 +95,9 @@ func (r *otherRendition) moves(p Playlist, watched mediaTime) {
 	}
 }
 
-// judge applies the looks that a new sample of the watched picture lets compare, and returns all renditions. The playlist
-// of that sample was read after the look: so the network of this host worked. A look is unknown that
-// found a rendition bad while the watched picture was black.
+// judge applies the looks that wait for a new sample of the watched picture, and returns all renditions. The playlist
+// of that sample was read after the look, which shows that the network of this host worked. While the watched picture
+// is black, a look that found a rendition bad says nothing.
 func (o otherRenditionLooks) judge(f *mediaFeed) (all []detector.Rendition) {
 	n := len(f.bisection.samples)
 	if n == 0 || !f.Tracks.Video {

@@ -47,8 +47,8 @@ const (
 	recoveryLooks    = 6 * time.Hour          // after an alert, for which each new segment is analysed (S18)
 	publicationSlack = 100 * time.Millisecond // by which a segment may follow its predecessor sooner than its duration
 
-	renditionInterval  = time.Minute // longest time between two looks at other renditions, and at one that may be bad (S22)
-	maxOtherRenditions = 8           // that are looked at, the largest ones
+	maxRenditionInterval = time.Minute // between two looks at other renditions, and at one that may be bad (S22)
+	maxOtherRenditions   = 8           // that are looked at, the largest ones
 
 	minSegmentRatio = 0.2 // shortest usual segment, as a part of the target duration (S10)
 	maxSegmentRatio = 3   // longest usual segment, in target durations (S10)

@@ -74,12 +74,12 @@ func (p planner) tasks() []Task {
 	if t, ok := p.mediaTask(); ok {
 		tasks = append(tasks, t)
 	}
-	look, looks := p.renditionTask()
-	if t, ok := p.captionTask(); ok && (!looks || t.At.Before(look.At)) {
-		look, looks = t, true
+	other, ok := p.renditionTask()
+	if t, reads := p.captionTask(); reads && (!ok || t.At.Before(other.At)) {
+		other, ok = t, true
 	}
-	if looks {
-		tasks = append(tasks, look)
+	if ok {
+		tasks = append(tasks, other)
 	}
 	if at := p.wakeAt(); !at.IsZero() {
 		tasks = append(tasks, Task{Kind: TaskWake, At: at})
