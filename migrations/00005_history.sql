@@ -78,7 +78,7 @@ CREATE TABLE history_merged (
 );
 INSERT INTO history_merged (until) VALUES ('1970-01-01 00:00:00+00');
 
--- What the record lets expect of a stream (section 16.7), as the elected gateway finds it each minute.
+-- What the recorded history suggests about a stream (section 16.7), as the elected gateway finds it each minute.
 CREATE TABLE hints (
     monitor_id VARCHAR(37) NOT NULL REFERENCES monitors (id) ON DELETE CASCADE,
     kind       VARCHAR(40) NOT NULL, -- quieter, recurring, late_starts

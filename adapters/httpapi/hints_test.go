@@ -20,7 +20,7 @@ func TestHintsAreAnsweredWithMonitorsAndIncidentsAndToldByTheirRoute(t *testing.
 	api.post("/api/v1/routes", `{"name":"hints","match":{"hints":["recurring"],"min_severity":1}}`).hasError(http.StatusBadRequest, monitor.InvalidConfig, "match.hints")
 	api.post("/api/v1/silences", `{"match":{"hints":["recurring"]},"to":"2034-01-15T21:00:00+09:00","by":"ann"}`).hasError(http.StatusBadRequest, monitor.InvalidConfig, "match.hints")
 	api.post("/api/v1/routes", `{"name":"hints","match":{"hints":["recurring"]},"destinations":["`+storedDestination+`"]}`).hasStatus(http.StatusCreated)
-	begun := []hint.Of{
+	begun := []hint.MonitorHint{
 		{MonitorID: noSuchID, Hint: monitor.Hint{Kind: monitor.Recurring, Condition: "black", Since: now, Numbers: map[string]float64{"times": 3, "within_sec": 3600}}},
 		{MonitorID: noSuchID, Hint: monitor.Hint{Kind: monitor.Quieter, Since: now.Add(-time.Minute), Numbers: map[string]float64{"minutes": 5}}},
 	}

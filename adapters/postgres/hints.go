@@ -37,7 +37,7 @@ var hintsOfIncident = fmt.Sprintf(`(
 		ORDER BY h.since DESC LIMIT %d) AS h) AS hints`, int(incidents.HintsBefore.Seconds()), incidents.MaxHints)
 
 // HintFacts implements hints.Store.
-func (s *HintStore) HintFacts(ctx context.Context, now time.Time) (facts []hint.Facts, stored []hint.Of, err error) {
+func (s *HintStore) HintFacts(ctx context.Context, now time.Time) (facts []hint.Facts, stored []hint.MonitorHint, err error) {
 	err = s.db.inSnapshot(ctx, "read what hints follow from", func(tx *sqlx.Tx) error {
 		f := hintFacts{now: now, places: map[monitor.ID]int{}}
 		for _, read := range []func(context.Context, *sqlx.Tx) error{f.readMonitors, f.readMinutes, f.readOnsets, f.readEarlier} {
@@ -46,7 +46,7 @@ func (s *HintStore) HintFacts(ctx context.Context, now time.Time) (facts []hint.
 			}
 		}
 		facts = f.all
-		var row hint.Of
+		var row hint.MonitorHint
 		var numbers []byte
 		return eachRow(ctx, tx, []any{&row.MonitorID, &row.Kind, &row.Condition, &row.Since, &numbers}, func() {
 			row.Numbers = nil
@@ -63,7 +63,8 @@ type hintFacts struct {
 	all    []hint.Facts
 	places map[monitor.ID]int // in all
 
-	measured, waiting []string // monitors whose minutes and whose channels are read
+	measured []string // monitors that are on air, whose minutes are read
+	waiting  []string // monitors that start within hint.AheadOfStart, whose channels' earlier streams are read
 }
 
 func (f *hintFacts) readMonitors(ctx context.Context, tx *sqlx.Tx) error {
@@ -71,10 +72,12 @@ func (f *hintFacts) readMonitors(ctx context.Context, tx *sqlx.Tx) error {
 	var status monitor.Status
 	var scheduled sql.NullTime
 	return eachRow(ctx, tx, []any{&one.MonitorID, &status, &one.SilenceDB, &scheduled}, func() {
-		one.ScheduledStart = time.Time{}
-		if status == monitor.Monitoring {
+		one.ScheduledStart = timeOrZero(scheduled)
+		switch {
+		case status == monitor.Monitoring:
+			one.ScheduledStart = time.Time{}
 			f.measured = append(f.measured, string(one.MonitorID))
-		} else if one.ScheduledStart = timeOrZero(scheduled); scheduled.Valid && one.ScheduledStart.Sub(f.now) <= hint.AheadOfStart {
+		case scheduled.Valid && one.ScheduledStart.Sub(f.now) <= hint.AheadOfStart:
 			f.waiting = append(f.waiting, string(one.MonitorID))
 		}
 		f.places[one.MonitorID] = len(f.all)
@@ -145,9 +148,9 @@ func (f *hintFacts) readEarlier(ctx context.Context, tx *sqlx.Tx) error {
 	var stream monitor.StreamURL
 	var scheduled, started sql.NullString
 	return eachRow(ctx, tx, []any{&id, &stream, &scheduled, &started}, func() {
-		planned, unplanned := time.Parse(time.RFC3339Nano, scheduled.String)
-		actual, unknown := time.Parse(time.RFC3339Nano, started.String)
-		if unplanned == nil && unknown == nil {
+		planned, err := time.Parse(time.RFC3339Nano, scheduled.String)
+		actual, err2 := time.Parse(time.RFC3339Nano, started.String)
+		if err == nil && err2 == nil {
 			one := &f.all[f.places[id]]
 			one.Earlier = append(one.Earlier, hint.Start{Stream: stream, Scheduled: planned, Actual: actual})
 		}
@@ -186,7 +189,7 @@ func (s *HintStore) ChangeHints(ctx context.Context, c hint.Changes) error {
 		if err != nil {
 			return err
 		}
-		if err := s.tell(ctx, tx, begun); err != nil {
+		if err := s.addNotices(ctx, tx, begun); err != nil {
 			return err
 		}
 		var changes []feedChange
@@ -200,7 +203,7 @@ func (s *HintStore) ChangeHints(ctx context.Context, c hint.Changes) error {
 }
 
 // storeHints runs a statement on hints, and returns those that it has changed.
-func storeHints(ctx context.Context, tx *sqlx.Tx, statement string, all []hint.Of) ([]hint.Of, error) {
+func storeHints(ctx context.Context, tx *sqlx.Tx, statement string, all []hint.MonitorHint) ([]hint.MonitorHint, error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
@@ -208,16 +211,16 @@ func storeHints(ctx context.Context, tx *sqlx.Tx, statement string, all []hint.O
 	if err != nil {
 		return nil, err
 	}
-	var changed []hint.Of
-	var row hint.Of
+	var changed []hint.MonitorHint
+	var row hint.MonitorHint
 	err = eachRow(ctx, tx, []any{&row.MonitorID, &row.Kind, &row.Condition}, func() {
-		is := func(h hint.Of) bool { return h.MonitorID == row.MonitorID && h.IsOf(row.Hint) }
+		is := func(h hint.MonitorHint) bool { return h.MonitorID == row.MonitorID && h.Same(row.Hint) }
 		changed = append(changed, all[slices.IndexFunc(all, is)])
 	}, statement, string(rows))
 	return changed, err
 }
 
-// newNotice is a new row of deliveries, which tells of a hint.
+// newNotice is a new row of deliveries: a message about a hint.
 type newNotice struct {
 	ID            string         `json:"id"`
 	DestinationID string         `json:"destination_id"`
@@ -226,8 +229,8 @@ type newNotice struct {
 	Notice        message.Notice `json:"notice"`
 }
 
-// tell makes deliveries of hints that have begun, where routes ask for them.
-func (s *HintStore) tell(ctx context.Context, tx *sqlx.Tx, begun []hint.Of) error {
+// addNotices adds the deliveries of the messages about hints that have begun, where routes ask for them.
+func (s *HintStore) addNotices(ctx context.Context, tx *sqlx.Tx, begun []hint.MonitorHint) error {
 	if len(begun) == 0 {
 		return nil
 	}

@@ -96,8 +96,8 @@ func TestHintsAreFoundShownAndToldWhereARouteAsks(t *testing.T) { // section 16.
 	if got := showHints(t, s); !maps.Equal(got, want) {
 		t.Fatalf("the hints are %v, want %v", got, want)
 	}
-	again := hint.Of{MonitorID: quieter.ID, Hint: getMonitor(t, s, quieter.ID).Hints[0]}
-	check(t, s.ChangeHints(t.Context(), hint.Changes{Begun: []hint.Of{again}})) // by another gateway that looks at the same time
+	again := hint.MonitorHint{MonitorID: quieter.ID, Hint: getMonitor(t, s, quieter.ID).Hints[0]}
+	check(t, s.ChangeHints(t.Context(), hint.Changes{Begun: []hint.MonitorHint{again}})) // by another gateway that looks at the same time
 	var told []string
 	for _, d := range leaseForDestinations(t, s) {
 		if d.Notice != nil {

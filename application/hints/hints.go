@@ -15,10 +15,10 @@ const Every = time.Minute
 type Store interface {
 	// HintFacts reads the facts of the active monitors, as of the time now, and the hints that hold by
 	// what is stored.
-	HintFacts(ctx context.Context, now time.Time) ([]hint.Facts, []hint.Of, error)
+	HintFacts(ctx context.Context, now time.Time) ([]hint.Facts, []hint.MonitorHint, error)
 
-	// ChangeHints stores changes. Monitors whose hints change are in the feed. Of a hint that has
-	// begun, the destinations of notify.Routing.HintTargets are told. One that is stored already changes nothing.
+	// ChangeHints stores changes, and adds the monitors whose hints have changed to the feed. The destinations of
+	// notify.Routing.HintTargets get a message about each hint that has begun. One that is stored already changes nothing.
 	ChangeHints(ctx context.Context, c hint.Changes) error
 }
 
@@ -38,10 +38,10 @@ func (s *Service) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("find hints: %w", err)
 	}
-	var holding []hint.Of
+	var holding []hint.MonitorHint
 	for _, f := range facts {
 		for _, h := range f.Hints(now) {
-			holding = append(holding, hint.Of{MonitorID: f.MonitorID, Hint: h})
+			holding = append(holding, hint.MonitorHint{MonitorID: f.MonitorID, Hint: h})
 		}
 	}
 	c := hint.Compare(stored, holding)

@@ -1,5 +1,5 @@
-// Package hint finds what the record lets expect of a stream (section 16.7). Its sound dies away, a condition comes
-// back, or it will start late.
+// Package hint finds what the recorded history suggests about a stream (section 16.7): its sound dies away, a condition
+// comes back, or it will start late. A hint itself is a monitor.Hint, because a monitor is shown with its hints.
 //
 //	minutes of sound level ────────▶ quieter     ─┐
 //	onsets of a condition ─────────▶ recurring   ─┼─▶ Facts.Hints ─▶ Compare ─▶ Changes

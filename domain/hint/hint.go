@@ -1,6 +1,7 @@
 package hint
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -35,32 +36,32 @@ func (f Facts) Hints(now time.Time) (all []monitor.Hint) {
 	return all
 }
 
-// Of is a hint about a monitor.
-type Of struct {
+// MonitorHint is a hint about a monitor.
+type MonitorHint struct {
 	MonitorID monitor.ID `json:"monitor_id"`
 	monitor.Hint
 }
 
 // Changes are the differences between the hints that were stored and those that hold.
 type Changes struct {
-	Begun   []Of
-	Changed []Of // with other numbers, and the Since that was stored
-	Ended   []Of
+	Begun   []MonitorHint
+	Changed []MonitorHint // with other numbers, and the Since that was stored
+	Ended   []MonitorHint
 }
 
 // Empty reports whether nothing has changed.
 func (c Changes) Empty() bool { return len(c.Begun)+len(c.Changed)+len(c.Ended) == 0 }
 
 // Compare returns what has changed. A hint that goes on keeps the time since which it holds.
-func Compare(stored, holding []Of) (c Changes) {
-	find := func(all []Of, h Of) int {
-		return slices.IndexFunc(all, func(o Of) bool { return o.MonitorID == h.MonitorID && o.IsOf(h.Hint) })
+func Compare(stored, holding []MonitorHint) (c Changes) {
+	find := func(all []MonitorHint, h MonitorHint) int {
+		return slices.IndexFunc(all, func(o MonitorHint) bool { return o.MonitorID == h.MonitorID && o.Same(h.Hint) })
 	}
 	for _, h := range holding {
 		at := find(stored, h)
 		if at < 0 {
 			c.Begun = append(c.Begun, h)
-		} else if was := stored[at]; !was.SameNumbers(h.Hint) {
+		} else if was := stored[at]; !maps.Equal(was.Numbers, h.Numbers) {
 			h.Since = was.Since
 			c.Changed = append(c.Changed, h)
 		}

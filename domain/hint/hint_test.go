@@ -148,14 +148,14 @@ func TestAChannelWhoseStreamsBeginLate(t *testing.T) { // section 16.7
 }
 
 func TestAHintThatGoesOnKeepsItsTime(t *testing.T) {
-	of := func(id monitor.ID, kind monitor.HintKind, minute, number float64) hint.Of {
-		return hint.Of{MonitorID: id, Hint: monitor.Hint{Kind: kind, Since: at(minute), Numbers: map[string]float64{"n": number}}}
+	of := func(id monitor.ID, kind monitor.HintKind, minute, number float64) hint.MonitorHint {
+		return hint.MonitorHint{MonitorID: id, Hint: monitor.Hint{Kind: kind, Since: at(minute), Numbers: map[string]float64{"n": number}}}
 	}
 	c := hint.Compare(
-		[]hint.Of{of("a", monitor.Quieter, 1, 5), of("b", monitor.Quieter, 1, 5), of("c", monitor.Quieter, 1, 5)},
-		[]hint.Of{of("a", monitor.Quieter, 2, 6), of("b", monitor.Quieter, 2, 5), of("c", monitor.LateStarts, 2, 5)})
+		[]hint.MonitorHint{of("a", monitor.Quieter, 1, 5), of("b", monitor.Quieter, 1, 5), of("c", monitor.Quieter, 1, 5)},
+		[]hint.MonitorHint{of("a", monitor.Quieter, 2, 6), of("b", monitor.Quieter, 2, 5), of("c", monitor.LateStarts, 2, 5)})
 	if got, want := fmt.Sprint(c), fmt.Sprint(hint.Changes{
-		Begun: []hint.Of{of("c", monitor.LateStarts, 2, 5)}, Changed: []hint.Of{of("a", monitor.Quieter, 1, 6)}, Ended: []hint.Of{of("c", monitor.Quieter, 1, 5)},
+		Begun: []hint.MonitorHint{of("c", monitor.LateStarts, 2, 5)}, Changed: []hint.MonitorHint{of("a", monitor.Quieter, 1, 6)}, Ended: []hint.MonitorHint{of("c", monitor.Quieter, 1, 5)},
 	}); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

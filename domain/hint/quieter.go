@@ -10,13 +10,13 @@ import (
 
 // Limits of quieter.
 const (
-	leastFall     = 3.0             // dB in each minute
-	leastFalls    = 5               // minutes in a row
-	leastMeasured = 5               // measurements in a minute
-	newestMinute  = 5 * time.Minute // the age at which the end of the newest whole minute says nothing of now
+	minFall      = 3.0             // dB in each minute
+	minFalls     = 5               // minutes in a row
+	minMeasured  = 5               // measurements in a minute
+	maxMinuteAge = 5 * time.Minute // of the newest whole minute since its end: an older one says nothing about now
 )
 
-// MinutesRead is how far back minutes are read. At leastFall a minute no fall to a level that is heard lasts longer.
+// MinutesRead is how far back minutes are read. At minFall in a minute, a fall through all audible levels is shorter.
 const MinutesRead = 30 * time.Minute
 
 // quieter finds sound that has fallen from minute to minute until now. Both the mean and the highest level of
@@ -24,7 +24,7 @@ const MinutesRead = 30 * time.Minute
 // because it may still grow. A minute that is missing, silent or hardly measured ends the search.
 func quieter(now time.Time, minutes []monitor.Minute, silenceDB float64) (monitor.Hint, bool) {
 	all := merged(minutes)
-	if len(all) < leastFalls+2 {
+	if len(all) < minFalls+2 {
 		return monitor.Hint{}, false
 	}
 	last := len(all) - 2
@@ -33,7 +33,7 @@ func quieter(now time.Time, minutes []monitor.Minute, silenceDB float64) (monito
 		first--
 	}
 	n := last - first
-	if n < leastFalls || now.Sub(all[last].At.Add(time.Minute)) > newestMinute {
+	if n < minFalls || now.Sub(all[last].At.Add(time.Minute)) > maxMinuteAge {
 		return monitor.Hint{}, false
 	}
 	return monitor.Hint{Kind: monitor.Quieter, Since: all[first].At, Numbers: map[string]float64{
@@ -45,8 +45,8 @@ func quieter(now time.Time, minutes []monitor.Minute, silenceDB float64) (monito
 
 // falls reports whether the minute b follows a and is quieter.
 func falls(a, b monitor.Minute, silenceDB float64) bool {
-	return b.At.Sub(a.At) == time.Minute && min(a.Level.N, b.Level.N) >= leastMeasured && b.Level.Mean > silenceDB &&
-		min(a.Level.Mean-b.Level.Mean, a.Level.Max-b.Level.Max) >= leastFall
+	return b.At.Sub(a.At) == time.Minute && min(a.Level.N, b.Level.N) >= minMeasured && b.Level.Mean > silenceDB &&
+		min(a.Level.Mean-b.Level.Mean, a.Level.Max-b.Level.Max) >= minFall
 }
 
 // merged returns the minutes in order, those of two workers as one.

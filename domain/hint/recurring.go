@@ -11,11 +11,11 @@ import (
 // Limits of recurring.
 const (
 	RecurringWithin = time.Hour
-	leastTimes      = 3
+	minTimes        = 3
 )
 
-// recurring finds a condition that has begun again and again within the last hour. It holds since the onset that
-// was one too many. A late start and the end of a monitor do not come back.
+// recurring finds a condition that has begun at least minTimes within the last hour. It holds since the onset that
+// made it minTimes. A late start and the end of a monitor do not come back.
 func recurring(now time.Time, name incident.Name, onsets []time.Time) (monitor.Hint, bool) {
 	if name == incident.Late || name == incident.Error {
 		return monitor.Hint{}, false
@@ -23,10 +23,10 @@ func recurring(now time.Time, name incident.Name, onsets []time.Time) (monitor.H
 	recent := slices.DeleteFunc(slices.Clone(onsets), func(t time.Time) bool { return t.After(now) || now.Sub(t) >= RecurringWithin })
 	slices.SortFunc(recent, time.Time.Compare)
 	recent = slices.CompactFunc(recent, time.Time.Equal) // what one incident takes over from another keeps its onset
-	if len(recent) < leastTimes {
+	if len(recent) < minTimes {
 		return monitor.Hint{}, false
 	}
-	return monitor.Hint{Kind: monitor.Recurring, Condition: name, Since: recent[leastTimes-1], Numbers: map[string]float64{
+	return monitor.Hint{Kind: monitor.Recurring, Condition: name, Since: recent[minTimes-1], Numbers: map[string]float64{
 		"times": float64(len(recent)), "within_sec": RecurringWithin.Seconds(),
 	}}, true
 }

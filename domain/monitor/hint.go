@@ -1,7 +1,6 @@
 package monitor
 
 import (
-	"maps"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/trouble"
@@ -20,8 +19,8 @@ const (
 // HintKinds lists every kind.
 func HintKinds() []HintKind { return []HintKind{Quieter, Recurring, LateStarts} }
 
-// Hint says what the record lets expect of a stream (section 16.7). It is no alert: nothing is
-// wrong because of it.
+// Hint says what the recorded history suggests about a stream (section 16.7). It is no alert: nothing is
+// wrong because of it. Package domain/hint finds it.
 type Hint struct {
 	Kind      HintKind           `json:"kind"`
 	Condition trouble.Name       `json:"condition,omitempty"` // that comes back; empty unless Kind is Recurring
@@ -29,8 +28,5 @@ type Hint struct {
 	Numbers   map[string]float64 `json:"numbers"` // that made it, by the names of section 16.7
 }
 
-// IsOf reports whether two hints of one monitor are the same, whatever their numbers.
-func (h Hint) IsOf(o Hint) bool { return h.Kind == o.Kind && h.Condition == o.Condition }
-
-// SameNumbers reports whether the numbers of two hints are equal.
-func (h Hint) SameNumbers(o Hint) bool { return maps.Equal(h.Numbers, o.Numbers) }
+// Same reports whether two hints of one monitor differ at most in their numbers and in Since.
+func (h Hint) Same(o Hint) bool { return h.Kind == o.Kind && h.Condition == o.Condition }

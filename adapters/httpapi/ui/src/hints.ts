@@ -1,4 +1,4 @@
-// Hints: what the record lets expect of streams. They are no alerts.
+// Hints: what the recorded history suggests about streams. They are no alerts.
 import type { Hint, HintKind, Incident, Monitor } from "./types";
 import type { Item } from "./wall";
 

@@ -52,7 +52,7 @@ export interface Health {
 
 export type HintKind = "quieter" | "recurring" | "late_starts";
 
-// Hint is what the record lets expect of a stream; no alert.
+// Hint is what the recorded history suggests about a stream; no alert.
 export interface Hint {
   kind: HintKind;
   condition?: ConditionName; // of recurring
