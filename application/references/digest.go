@@ -15,12 +15,12 @@ import (
 const (
 	MaxPixels   = 1920 * 1088
 	MinSide     = 64 // pixels
-	MinContrast = 10 // standard deviation of the luma, in levels of 0 to 255: below it, other dark pictures are as similar
+	MinContrast = 10 // standard deviation of the luma, in levels of 0 to 255: with less, any dark picture looks like it
 	maxScans    = 64 // of a progressive JPEG, which usually has about ten: each costs as much as decoding all of a picture
 )
 
-// Digested is an uploaded picture as detectors compare it.
-type Digested struct {
+// DigestedImage is an uploaded picture as detectors compare it.
+type DigestedImage struct {
 	MediaType     string
 	Width, Height int
 	Digests       []detector.Picture // by BT.601 and by BT.709
@@ -31,9 +31,9 @@ var matrices = [][2]float64{{0.299, 0.114}, {0.2126, 0.0722}}
 
 // Digest decodes a JPEG or PNG, and divides it into the cells of a detector.Picture, as segment-decoder
 // does with a picture of the stream. Errors: *monitor.Error InvalidConfig.
-func Digest(raw []byte) (Digested, error) {
-	refuse := func(format string, args ...any) (Digested, error) {
-		return Digested{}, monitor.FieldErrorf("image", format, args...)
+func Digest(raw []byte) (DigestedImage, error) {
+	refuse := func(format string, args ...any) (DigestedImage, error) {
+		return DigestedImage{}, monitor.FieldErrorf("image", format, args...)
 	}
 	header, format, err := image.DecodeConfig(bytes.NewReader(raw))
 	switch {
@@ -50,7 +50,7 @@ func Digest(raw []byte) (Digested, error) {
 	if err != nil {
 		return refuse("is damaged (%.100s); accepted is a JPEG or PNG that is whole", err)
 	}
-	d := Digested{MediaType: "image/" + format, Width: header.Width, Height: header.Height}
+	d := DigestedImage{MediaType: "image/" + format, Width: header.Width, Height: header.Height}
 	cells := meanColours(decoded, detector.DigestWidth, detector.DigestHeight)
 	large := joined(cells)
 	for _, m := range matrices {

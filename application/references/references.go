@@ -22,7 +22,7 @@ const (
 	NameTaken monitor.Code = "NAME_TAKEN"
 )
 
-// Record is a stored reference without its image. Its JSON is that of the API, which writes CreatedAt in its zone.
+// Record is a stored reference without its image. Its JSON is that of the API, which gives CreatedAt in its own zone.
 type Record struct {
 	ID         string            `json:"reference_id" db:"id"`
 	Name       string            `json:"name" db:"name"`
@@ -44,7 +44,7 @@ type Upload struct {
 }
 
 // Store keeps references. Each method blocks for one exchange with the store and may be called concurrently, by
-// several gateways. Each of them returns *monitor.Error NotFound of package monitor for an unknown monitor.
+// several gateways. Each also returns a *monitor.Error with monitor.NotFound for an unknown monitor.
 type Store interface {
 	// ListReferences reads the references of a monitor in the order of their upload.
 	ListReferences(ctx context.Context, id monitor.ID) ([]Record, error)
@@ -74,12 +74,12 @@ func NewService(store Store, newID func() string, now func() time.Time) *Service
 	return &Service{store, newID, now, make(wait.Slots, 1)}
 }
 
-// List returns the references of a monitor in the order of their upload. Errors: *monitor.Error NotFound.
+// List returns the references of a monitor in the order of their upload. Errors: those of Store.ListReferences.
 func (s *Service) List(ctx context.Context, id monitor.ID) ([]Record, error) {
 	return s.store.ListReferences(ctx, id)
 }
 
-// Image returns the uploaded bytes of a reference. Errors: *monitor.Error NotFound.
+// Image returns the uploaded bytes of a reference. Errors: those of Store.ReferenceImage.
 func (s *Service) Image(ctx context.Context, id monitor.ID, reference string) (mediaType string, image []byte, err error) {
 	return s.store.ReferenceImage(ctx, id, reference)
 }
@@ -89,8 +89,8 @@ func (s *Service) Remove(ctx context.Context, id monitor.ID, reference string) e
 	return s.store.RemoveReference(ctx, id, reference)
 }
 
-// Add stores a picture with the name, the time and the similarity of r, and returns its record. Errors: *monitor.Error
-// InvalidConfig names everything that is wrong; those of Store.AddReference.
+// Add stores an image with the Name, Unwanted and Similarity of r, and returns its record. Errors: *monitor.Error
+// InvalidConfig, which names everything that is wrong; those of Store.AddReference.
 func (s *Service) Add(ctx context.Context, id monitor.ID, r Record, image []byte) (Record, error) {
 	refused := []error{monitor.CheckLine("name", r.Name, 1, MaxNameLength)}
 	switch r.Unwanted {
