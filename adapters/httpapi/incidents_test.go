@@ -45,7 +45,7 @@ func incidentOfAnother(n int) incidents.Incident {
 
 func addIncident(api *testAPI, _ monitor.ID) {
 	api.storeIncident(storedIncident(incidentID), incident.Entry{Kind: incident.WasOpened, At: now},
-		incident.Entry{Kind: incident.SeverityRaised, At: now.Add(time.Minute), Severity: 2}, incident.Entry{Kind: incident.Advised, At: now.Add(time.Minute), Text: "end screen", Verdict: incident.OpinionLabel})
+		incident.Entry{Kind: incident.SeverityRaised, At: now.Add(time.Minute), Severity: 2}, incident.Entry{Kind: incident.SecondOpinion, At: now.Add(time.Minute), Text: "end screen", Verdict: incident.OpinionLabel})
 }
 
 // incidentCases are the responses of the routes of incidents beyond those of operations.

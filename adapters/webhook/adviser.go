@@ -74,11 +74,11 @@ type askedPicture struct {
 func (a *Adviser) Ask(ctx context.Context, q opinions.Question) incident.Opinion {
 	req, err := a.request(ctx, q)
 	if err != nil {
-		return incident.NoAnswer("the question cannot be written: " + err.Error())
+		return incident.NoOpinion("the question cannot be written: " + err.Error())
 	}
 	attempt, answer := a.client.Do(req, outbound.Redactor(append([]string{a.cfg.URL}, a.cfg.Keys...)...))
 	if attempt.Status == 0 {
-		return incident.NoAnswer(attempt.Error)
+		return incident.NoOpinion(attempt.Error)
 	}
 	return incident.ReadOpinion(attempt.Status, answer)
 }

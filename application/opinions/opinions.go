@@ -36,14 +36,14 @@ type Question struct {
 	Event      []byte // the payload of the event, as its webhook has it
 	AskedAt    time.Time
 	Pictures   []evidence.Picture
-	Test       bool // nothing has happened: a person wants to know whether it is answered
+	Test       bool // nothing has happened: a person tests the endpoint
 }
 
 // Store keeps the opinions with their incidents. Its methods may be called concurrently, by several gateways; each
 // blocks for a few exchanges with the database.
 type Store interface {
-	// ClaimQuestions returns up to limit alerts to ask about now, as incident.Ask decides. Each is
-	// returned once, to one gateway: it is stored before that it was asked about.
+	// ClaimQuestions returns up to limit alerts to ask about now, as incident.Ask decides. It stores that they were
+	// asked about, so each is returned once, to one gateway.
 	ClaimQuestions(ctx context.Context, coolDown time.Duration, limit int) ([]Question, error)
 
 	// StoreOpinion stores what came of a question. It may be repeated.
@@ -58,8 +58,8 @@ type PictureReader interface {
 
 // Adviser answers questions.
 type Adviser interface {
-	// Ask asks once and blocks until there is an answer, for at most AskTimeout. Whatever
-	// fails makes an incident.OpinionUnknown with its reason.
+	// Ask asks once and blocks until there is an answer, for at most AskTimeout. A failure
+	// becomes an incident.NoOpinion with its reason.
 	Ask(ctx context.Context, q Question) incident.Opinion
 }
 
@@ -72,7 +72,7 @@ type Asker struct {
 	log      *slog.Logger
 }
 
-// NewAsker makes an Asker. coolDown is how long nobody is asked about a stream again.
+// NewAsker makes an Asker. coolDown is the least time between two questions about one stream.
 func NewAsker(store Store, pictures PictureReader, adviser Adviser, coolDown time.Duration, log *slog.Logger) *Asker {
 	return &Asker{store, pictures, adviser, coolDown, log.With("component", "opinions")}
 }
@@ -113,7 +113,7 @@ func (a *Asker) ask(ctx context.Context, q Question) {
 	}
 	q.Pictures = pictures
 	o := a.adviser.Ask(ctx, q)
-	if err := a.keep(ctx, q, o); err != nil {
+	if err := a.storeAnswer(ctx, q, o); err != nil {
 		log.Warn("a second opinion could not be stored, messages go without it", "error", err.Error(), "opinion", string(o.Verdict))
 		return
 	}
@@ -124,8 +124,8 @@ func (a *Asker) ask(ctx context.Context, q Question) {
 	log.Info("a second opinion was given", "opinion", string(o.Verdict), "text", o.Text())
 }
 
-// keep stores an opinion, and tries again while it can still matter.
-func (a *Asker) keep(ctx context.Context, q Question, o incident.Opinion) error {
+// storeAnswer stores an opinion, and tries again while it still changes messages.
+func (a *Asker) storeAnswer(ctx context.Context, q Question, o incident.Opinion) error {
 	ctx, cancel := context.WithTimeout(ctx, incident.OpinionWithin-AskTimeout)
 	defer cancel()
 	for {

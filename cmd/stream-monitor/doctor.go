@@ -37,7 +37,7 @@ func askExample(ctx context.Context, f config.OpinionFlags, allowed config.Netwo
 	id, now := newEventID(), time.Now()
 	body, err := event.NewTest(id, now)
 	if err != nil {
-		return incident.NoAnswer(err.Error())
+		return incident.NoOpinion(err.Error())
 	}
 	adviser := newAdviser(f, allowed, time.Now)
 	defer adviser.Close()

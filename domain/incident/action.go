@@ -32,13 +32,13 @@ type EntryKind string
 
 // The kinds of lines: what happened to the incident, and what operators did.
 const (
-	WasOpened    EntryKind = "opened"
-	WasReopened  EntryKind = "reopened"
-	WasResolved  EntryKind = "resolved"
-	Acknowledged EntryKind = "acknowledged"
-	Noted        EntryKind = "note"
-	Labelled     EntryKind = "label"
-	Advised      EntryKind = "opinion" // somebody was asked for a second one
+	WasOpened     EntryKind = "opened"
+	WasReopened   EntryKind = "reopened"
+	WasResolved   EntryKind = "resolved"
+	Acknowledged  EntryKind = "acknowledged"
+	Noted         EntryKind = "note"
+	Labelled      EntryKind = "label"
+	SecondOpinion EntryKind = "opinion" // a question for a second one has ended
 
 	SeverityRaised EntryKind = "severity_raised" // by time, or by another condition
 )
@@ -51,5 +51,5 @@ type Entry struct {
 	Text          string    `json:"text"`                     // of a note, or why an opinion is as it is
 	FalsePositive *bool     `json:"false_positive,omitempty"` // of a label; nil: it was taken away
 	Severity      int       `json:"severity,omitempty"`       // of SeverityRaised: from then on, 1 to MaxSeverity; 0: another kind
-	Verdict       Verdict   `json:"verdict,omitempty"`        // of Advised
+	Verdict       Verdict   `json:"verdict,omitempty"`        // of SecondOpinion
 }

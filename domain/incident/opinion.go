@@ -55,11 +55,11 @@ type Opinion struct {
 func ReadOpinion(status int, body []byte) Opinion {
 	switch {
 	case status == statusOtherSchema:
-		return unknownOpinion("it does not know this version of the question (409)")
+		return NoOpinion("it does not know this version of the question (409)")
 	case status == statusBusy:
-		return unknownOpinion("it is busy (429)")
+		return NoOpinion("it is busy (429)")
 	case status < 200 || status > 299:
-		return unknownOpinion(fmt.Sprintf("it answered with status %d", status))
+		return NoOpinion(fmt.Sprintf("it answered with status %d", status))
 	}
 	var answer struct {
 		Opinion    Verdict  `json:"opinion"`
@@ -69,29 +69,29 @@ func ReadOpinion(status int, body []byte) Opinion {
 		Reason     string   `json:"reason"`
 	}
 	if json.Unmarshal(body, &answer) != nil {
-		return unknownOpinion("its answer is no JSON object of section 19.9")
+		return NoOpinion("its answer is no JSON object of section 19.9")
 	}
 	o := Opinion{Verdict: answer.Opinion, Reason: oneLine(answer.Reason, maxReason)}
 	switch {
 	case o.Verdict == OpinionKeep, o.Verdict == OpinionDrop:
 		return o
 	case o.Verdict != OpinionLabel:
-		return unknownOpinion(fmt.Sprintf("its opinion is %.40q; accepted are keep, drop, label", o.Verdict))
+		return NoOpinion(fmt.Sprintf("its opinion is %.40q; accepted are keep, drop, label", o.Verdict))
 	case oneLine(answer.Label, maxLabel) == "", answer.Confidence == nil, *answer.Confidence < 0, *answer.Confidence > 1, answer.Severity == nil, *answer.Severity < 0, *answer.Severity > MaxSeverity:
-		return unknownOpinion(fmt.Sprintf("its label lacks a text, a confidence of 0 to 1 or a severity of 0 to %d", MaxSeverity))
+		return NoOpinion(fmt.Sprintf("its label lacks a text, a confidence of 0 to 1 or a severity of 0 to %d", MaxSeverity))
 	}
 	o.Label, o.Confidence, o.Severity = oneLine(answer.Label, maxLabel), *answer.Confidence, *answer.Severity
 	return o
 }
 
-// NoAnswer returns the opinion of one who did not answer.
-func NoAnswer(why string) Opinion { return unknownOpinion(oneLine(why, maxReason)) }
+// NoOpinion returns an OpinionUnknown with the reason why there is none, shortened to maxReason bytes.
+func NoOpinion(reason string) Opinion {
+	return Opinion{Verdict: OpinionUnknown, Reason: oneLine(reason, maxReason)}
+}
 
 func oneLine(text string, most int) string {
 	return monitor.StorableText(monitor.CleanLine(text), most)
 }
-
-func unknownOpinion(why string) Opinion { return Opinion{Verdict: OpinionUnknown, Reason: why} }
 
 // Text returns the label and the reason, for people.
 func (o Opinion) Text() string {
@@ -109,7 +109,7 @@ type Ask struct {
 	CoolDown time.Duration // nobody is asked about a stream again within it
 }
 
-// Answered says what came of a question about the alert of an event.
+// Answered is the end of a question about the alert of an event: its answer, or why there is none.
 type Answered struct {
 	EventID string
 	Opinion Opinion
@@ -163,7 +163,7 @@ func (c *Change) ask(in Ask) {
 		one := &c.Conditions[n]
 		switch {
 		case one.isAsked() && !c.now.Before(one.Alert.Opinion.AskedAt.Add(OpinionWithin)):
-			c.advise(one, NoAnswer(fmt.Sprintf("no answer came within %v", OpinionWithin)))
+			c.endQuestion(one, NoOpinion(fmt.Sprintf("no answer came within %v", OpinionWithin)))
 		case c.State != Open || !one.awaits() || c.now.Before(one.Alert.StoredAt.Add(AskedAfter)):
 		case c.now.Sub(one.Alert.StoredAt) > OpinionWithin:
 			one.giveOpinion(Opinion{Verdict: OpinionNotAsked, Reason: "it was too late"})
@@ -180,16 +180,16 @@ func (c *Change) ask(in Ask) {
 func (c *Change) answer(in Answered) {
 	for n := range c.Conditions {
 		if one := &c.Conditions[n]; one.isAsked() && one.Alert.EventID == in.EventID {
-			c.advise(one, in.Opinion)
+			c.endQuestion(one, in.Opinion)
 		}
 	}
 }
 
-// advise gives the alert of a condition the opinion that was asked for.
-func (c *Change) advise(one *Condition, o Opinion) {
+// endQuestion gives the alert of a condition the opinion that was asked for, or why there is none.
+func (c *Change) endQuestion(one *Condition, o Opinion) {
 	o.AskedAt, o.AnsweredAt = one.Alert.Opinion.AskedAt, c.now
 	one.giveOpinion(o)
-	c.log(Entry{Kind: Advised, At: c.now, Text: o.Text(), Verdict: o.Verdict})
+	c.log(Entry{Kind: SecondOpinion, At: c.now, Text: o.Text(), Verdict: o.Verdict})
 }
 
 // giveOpinion replaces the alert by one with an opinion: others may read the one before.
@@ -198,8 +198,8 @@ func (c *Condition) giveOpinion(o Opinion) {
 	alert.Opinion, c.Alert = &o, &alert
 }
 
-// Without returns the incident at a time without some of its conditions, with the severity of what lasts
-// of the others.
+// Without returns the incident as it is now without some of its conditions. Its severity is that of the others that
+// last.
 func (i Incident) Without(left func(Condition) bool, now time.Time) Incident {
 	var kept Conditions
 	for _, c := range i.Conditions {

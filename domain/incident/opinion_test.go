@@ -105,7 +105,7 @@ func TestAnAlertIsAskedAboutOnce(t *testing.T) {
 			t.Errorf("%d: after %v s: %q, asked about %d; want %q, %d", n, c.sec, got, asked, c.want, c.asked)
 		}
 	}
-	if got := fmt.Sprint(h.log); strings.Count(got, string(incident.Advised)) != 2 {
+	if got := fmt.Sprint(h.log); strings.Count(got, string(incident.SecondOpinion)) != 2 {
 		t.Errorf("the log is %s", got)
 	}
 }

@@ -19,16 +19,16 @@ const (
 	OpinionsDrop OpinionPower = "drop" // and drop messages
 )
 
-// Advised is an incident as second opinions let it be told.
-type Advised struct {
+// Advice is what second opinions mean for the messages about an incident.
+type Advice struct {
 	Told    incident.Incident // without the conditions that wait for an opinion, and without those that are dropped
-	Nothing bool              // nothing is left that lasts, or nothing at all of an incident in which nothing lasts
-	Until   time.Time         // when one that waits is told without an opinion; zero: none waits
-	Dropped string            // the reason, if some are dropped and none waits
+	Nothing bool              // no condition is left, or none that lasts of an incident in which one lasts
+	Until   time.Time         // when the first condition that waits is told without an opinion; zero: none waits
+	Dropped string            // why some conditions are dropped; empty: none is, or some wait
 }
 
 // Advise returns what second opinions mean for the messages about an incident.
-func (p OpinionPower) Advise(i incident.Incident, now time.Time) (a Advised) {
+func (p OpinionPower) Advise(i incident.Incident, now time.Time) (a Advice) {
 	a.Told = i.Without(func(c incident.Condition) bool {
 		switch {
 		case p.waits(c, now):
@@ -47,8 +47,8 @@ func (p OpinionPower) Advise(i incident.Incident, now time.Time) (a Advised) {
 	return a
 }
 
-// waits reports whether the messages about a condition wait for an opinion. Nobody is asked about a
-// condition that has ended before.
+// waits reports whether the messages about a condition wait for an opinion. They do not once the condition has
+// ended without a question.
 func (p OpinionPower) waits(c incident.Condition, now time.Time) bool {
 	if p != OpinionsHold && p != OpinionsDrop || c.Alert == nil || c.Alert.EventID == "" || !incident.MayBeAsked(c.Name) || !now.Before(opinionUntil(c)) {
 		return false
@@ -66,7 +66,7 @@ func (p OpinionPower) drops(c incident.Condition) bool {
 	return o.Verdict == incident.OpinionDrop && !o.AnsweredAt.After(opinionUntil(c))
 }
 
-// opinionUntil is until when an opinion about the alert of a condition counts.
+// opinionUntil returns the end of the time in which an opinion about the alert of a condition counts.
 func opinionUntil(c incident.Condition) time.Time {
 	return c.Alert.StoredAt.Add(incident.OpinionWithin)
 }

@@ -152,8 +152,8 @@ func (d Due) next(t Thread) (m Planned) {
 		m.NextMessage = Next(d.Now, m.Situation, t.Notified, m.Policy)
 		return m
 	}
-	advised := d.Opinions.Advise(t.Incident.Incident, d.Now)
-	if m.Told = advised.Told; t.Incident.State != incident.Open {
+	advice := d.Opinions.Advise(t.Incident.Incident, d.Now)
+	if m.Told = advice.Told; t.Incident.State != incident.Open {
 		m.Told = t.Incident.Incident // its end is never hidden, nor a part of it
 	}
 	m.Situation, m.Policy = SituationOf(m.Told), d.Routing.Policy(d.Destination, d.Now, t.Incident.Subject())
@@ -162,9 +162,9 @@ func (d Due) next(t Thread) (m Planned) {
 	}
 	m.NextMessage = Next(d.Now, m.Situation, t.Notified, m.Policy) // none about an incident without conditions
 	if m.Kind == "" {
-		m.At = instant.Earliest(m.At, advised.Until)
-		if advised.Nothing && t.Notified.isUnaware(t.Incident.Reopened) {
-			m.Dropped = advised.Dropped
+		m.At = instant.Earliest(m.At, advice.Until)
+		if advice.Nothing && t.Notified.isUnaware(t.Incident.Reopened) {
+			m.Dropped = advice.Dropped
 		}
 	}
 	return m

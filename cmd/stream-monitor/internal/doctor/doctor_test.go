@@ -228,13 +228,13 @@ func TestEachProblemIsFound(t *testing.T) {
 			m.settings.Evidence.EvidenceStore, m.bucket = "s3://evidence", errors.New("access denied")
 		}, fail, "evidence", []string{"s3://evidence: access denied", "EVIDENCE_S3_ACCESS_KEY"}},
 		"an endpoint that gives opinions": {func(m *machine) { m.ask(incident.Opinion{Verdict: incident.OpinionKeep}) }, fine, "second opinion", []string{"https://opinions.example answers: keep"}},
-		"an endpoint that gives none":     {func(m *machine) { m.ask(incident.NoAnswer("it is busy")) }, fail, "second opinion", []string{"it is busy", "CALLBACK_ALLOWED_NETWORKS"}},
+		"an endpoint that gives none":     {func(m *machine) { m.ask(incident.NoOpinion("it is busy")) }, fail, "second opinion", []string{"it is busy", "CALLBACK_ALLOWED_NETWORKS"}},
 		"an endpoint without a key": {func(m *machine) {
 			m.ask(incident.Opinion{Verdict: incident.OpinionKeep})
 			m.settings.Opinion.SecondOpinionKey = nil
 		}, fail, "second opinion", []string{"SECOND_OPINION_KEY is not set"}},
 		"an endpoint, offline": {func(m *machine) {
-			m.ask(incident.NoAnswer("it was asked"))
+			m.ask(incident.NoOpinion("it was asked"))
 			m.settings.Offline = true
 		}, fine, "second opinion", []string{"was not asked"}},
 		"a key missing in production": {func(m *machine) { m.settings.Keys.InternalAPIKey = "" }, fail, "keys",
