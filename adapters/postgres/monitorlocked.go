@@ -86,7 +86,7 @@ func scanLocked(ctx context.Context, tx *sqlx.Tx, query string, arg any) (all []
 	return all, rows.Err()
 }
 
-// visibleStates returns a field of feed.Visible of a column with states. What cannot be read differs from
+// visibleStates returns a field of feed.Visible of a column with states. A column that cannot be read differs from
 // any report, so that the next one makes an entry.
 func visibleStates[S any](column []byte, text func([]S) string) string {
 	if len(column) == 0 {

@@ -125,8 +125,8 @@ const (
 //go:embed testdata/many.sql
 var fillMany string
 
-// fillPending stores pending events that the statistics do not know, as after an outage of a receiver: one of each monitor, at
-// its callback and at one destination.
+// fillPending stores pending events that the statistics do not know, as after an outage of a receiver. They are one of
+// each monitor, at its callback and at one destination.
 //
 //go:embed testdata/pending.sql
 var fillPending string

@@ -158,7 +158,7 @@ func TestSignalsAreRepeatedUntilTheGatewayHasThem(t *testing.T) {
 	}
 }
 
-// Decision S15. What a report says of blindness is tested in domain/watch.
+// Decision S15. The content of such a report is tested in domain/watch.
 func TestBlindnessIsReportedAndItsBeginningAndEndAreLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, g := &fakeStream{}, newFakeGateway()

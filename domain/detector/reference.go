@@ -27,8 +27,8 @@ const (
 	DefaultSimilarity = 0.92
 )
 
-// Similarity returns the normalized cross-correlation of the luma of two pictures: 1 if they differ at most in
-// brightness and contrast, about 0 if they have nothing in common. It is 0 if one of them has no contrast.
+// Similarity returns the normalized cross-correlation of the luma of two pictures. It is 1 if they differ at most in
+// brightness and contrast, and about 0 if they have nothing in common. It is 0 if one of them has no contrast.
 func (p Picture) Similarity(q Picture) float64 {
 	if len(p.Luma) != len(q.Luma) {
 		return 0

@@ -36,7 +36,7 @@ type slateMemory struct {
 }
 
 // judgeSlate looks for references in each key frame. since is the end of the sample before, if that ended with the
-// reference of the memory: what the first picture shows then counts from since on. A black picture counts only if it
+// reference of the memory. The first picture then counts from since on. A black picture counts only if it
 // looks like a reference. A reference that was removed is no longer on air.
 func judgeSlate(m slateMemory, since time.Time, s Sample, _ func(string) float64) (slateMemory, Verdict) {
 	before := slices.IndexFunc(s.References, func(r Reference) bool { return r.Name == m.Shown })

@@ -84,7 +84,7 @@ func ReadOpinion(status int, body []byte) Opinion {
 	return o
 }
 
-// NoOpinion returns an OpinionUnknown with the reason why there is none, shortened to maxReason bytes.
+// NoOpinion returns an OpinionUnknown. reason says why, for people, and is cut to maxReason bytes.
 func NoOpinion(reason string) Opinion {
 	return Opinion{Verdict: OpinionUnknown, Reason: oneLine(reason, maxReason)}
 }
@@ -109,7 +109,7 @@ type Ask struct {
 	CoolDown time.Duration // nobody is asked about a stream again within it
 }
 
-// Answered is the end of a question about the alert of an event: its answer, or why there is none.
+// Answered is the end of a question about the alert of an event. Opinion is its answer, or a NoOpinion.
 type Answered struct {
 	EventID string
 	Opinion Opinion
@@ -185,7 +185,7 @@ func (c *Change) answer(in Answered) {
 	}
 }
 
-// endQuestion gives the alert of a condition the opinion that was asked for, or why there is none.
+// endQuestion gives the alert of a condition, about which somebody was asked, an opinion or a NoOpinion.
 func (c *Change) endQuestion(one *Condition, o Opinion) {
 	o.AskedAt, o.AnsweredAt = one.Alert.Opinion.AskedAt, c.now
 	one.giveOpinion(o)

@@ -47,8 +47,8 @@ func (r Routing) Targets(s Subject) (all []Target) {
 	return all
 }
 
-// HintTargets returns the destinations that are told of a hint which has begun now. There are none while a silence
-// holds back the messages about incidents of its stream.
+// HintTargets returns the destinations that get a message about a hint which has begun now. A silence that holds back
+// the messages about incidents of its stream holds back this one, too.
 func (r Routing) HintTargets(s Subject, now time.Time) []Target {
 	if len(r.silencing(s, now)) > 0 {
 		return nil

@@ -86,8 +86,8 @@ type Rendition struct {
 	HasAudio  bool   `json:"has_audio"`
 	Alternate bool   `json:"alternate,omitempty"` // another sound than the stream's own, for example a translation
 
-	// HasCaptions says that captions are declared: in the packets of the picture or, of a rendition
-	// without picture and sound, as the text of its own segments (WebVTT).
+	// HasCaptions says that captions are declared in the packets of the picture. A rendition without picture
+	// and sound has them as the text of its own segments (WebVTT).
 	HasCaptions bool `json:"has_captions,omitempty"`
 }
 

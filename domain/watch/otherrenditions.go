@@ -54,7 +54,7 @@ func (r Rules) renditionInterval() (interval time.Duration) {
 	return interval
 }
 
-// renditionTask returns the next look at another rendition, or the next reading of their list. There is none
+// renditionTask returns the next look at another rendition, or the next reading of their list. It returns ok false
 // before the watched picture has been read, and in an outage of it: a look could not be compared.
 func (p planner) renditionTask() (next Task, ok bool) {
 	interval, picture, others := p.rules.renditionInterval(), p.state.Feeds.picture(), &p.state.Others

@@ -68,8 +68,8 @@ func (r *otherRendition) find(l RenditionLook, watched mediaTime) detector.Rendi
 	return detector.RenditionFailed
 }
 
-// noteMovement compares the playlist with that of the look before, and sets Stands. The playlist stands still if its
-// newest segment has been the same for stallLimit, or if it has fallen behind the watched rendition by more than that.
+// noteMovement compares the playlist with that of the look before, and sets Stands. A playlist stands still if its
+// newest segment has been the same for stallLimit. So does one that has fallen behind the watched rendition by more.
 func (r *otherRendition) noteMovement(p Playlist, watched mediaTime) {
 	last, lag := p.Segments[len(p.Segments)-1], time.Duration(0)
 	if !last.ProgramTime.IsZero() && !watched.ByFetch {

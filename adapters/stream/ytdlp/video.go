@@ -138,7 +138,7 @@ func (v *video) renditions() (list []watch.Rendition, manifest string) {
 }
 
 // captions returns the URL of the HLS playlist with captions as text, of the first language in the
-// order of the alphabet; empty: there is none.
+// order of the alphabet; empty without one.
 func (v *video) captions() string {
 	var all map[string][]subtitle
 	if json.Unmarshal(v.Subtitles, &all) != nil {

@@ -271,7 +271,7 @@ func shownCondition(c incident.Condition, notified notify.Notified, now time.Tim
 	return shown
 }
 
-// shownOpinion returns what a second opinion says; empty: there is none, or it says only that it is trouble.
+// shownOpinion returns what a second opinion says beyond that it is trouble; empty: nothing.
 func shownOpinion(o *incident.Opinion) string {
 	switch {
 	case o == nil:

@@ -15,8 +15,8 @@ import (
 //go:embed testdata/further.json
 var furtherClips []byte
 
-// Further lists the clips of testdata/further.json, which were described without a look at the detectors,
-// and why some of them are known to be judged otherwise, by name. Their Truth is what lasts for longer
+// Further lists the clips of testdata/further.json, which were described without a look at the detectors.
+// known has the reasons why some are judged otherwise, by name. Their Truth is what lasts for longer
 // than the default threshold of their detector. It panics if the file is wrong.
 func Further() (all []Item, known map[string]string) {
 	var file struct {

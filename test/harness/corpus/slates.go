@@ -8,8 +8,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 )
 
-// slate is a picture that was prepared for a break: a background, a logo, lines, and a title of so many
-// letters, which differ by their seed.
+// slate is a picture that was prepared for a break: a background, a logo, lines and a title. The letters of the
+// title differ by their seed.
 type slate struct {
 	background, logo, title string // colours
 	letters, seed           int
@@ -73,7 +73,7 @@ func uploaded(all ...slate) (list []Reference) {
 	return list
 }
 
-// slates are references at the wrong time, and pictures that are none, or not at the wrong time.
+// slates show references at the wrong time, references at the right time, and other pictures.
 var slates = []Item{
 	{Name: "a slate", Sampled: true, Description: "The switcher is back on the slate.", Picture: onAir(startingSoon.picture()), References: uploaded(startingSoon), Truth: inTheMiddle("slate")},
 	{Name: "a slate at 90 kb/s, segments of 5 s", Description: "As a platform encodes 144p.", Segment: 5 * time.Second, Codec: rate(90, 5), Picture: onAir(startingSoon.picture()), References: uploaded(comingBack, startingSoon), Truth: inTheMiddle("slate")},
