@@ -28,8 +28,13 @@ func TestTheMainScenario(t *testing.T) { // decisions P2, S1
 }
 
 func TestOptionalDetectorsAreSeenFromOnsetToRecovery(t *testing.T) {
-	runTimeline(t, 1)
-	startEnv(t).PlayDetectors(t)
+	t.Parallel()
+	for _, runtime := range []string{"process", "inline"} {
+		t.Run(runtime, func(t *testing.T) {
+			runTimeline(t, 1)
+			startEnv(t, "WORKER_RUNTIME="+runtime).PlayDetectors(t)
+		})
+	}
 }
 
 // startBucket starts an S3 server (versitygw) with a bucket in a directory, and returns the
