@@ -16,8 +16,9 @@ import (
 var furtherClips []byte
 
 // Further lists the clips of testdata/further.json, which were described without a look at the detectors.
-// known has the reasons why some are judged otherwise, by name. Their Truth is what lasts for longer
-// than the default threshold of their detector. It panics if the file is wrong.
+// known has the reasons why some are judged otherwise, by name, or by "PRESET: NAME" where a preset judges
+// not as the defaults do. Their Truth is what lasts for longer than the default threshold of their
+// detector. It panics if the file is wrong.
 func Further() (all []Item, known map[string]string) {
 	var file struct {
 		About  []string

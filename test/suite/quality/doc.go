@@ -12,8 +12,9 @@
 // a registration.
 //
 // Further clips (corpus.Further) have the thresholds and the check interval of a registration, and two
-// starting points. Those that are missed or invented are listed beside them, each with the reason. The test
-// fails if the list is not exact.
+// starting points. They are played with the default limits and with those of each preset. Those that
+// are missed or invented are listed beside them, each with the reason. The test fails if the list is not
+// exact.
 //
 // "make test" plays a sample of the corpus, "make quality" all of it, and "make quality-random"
 // clips with random events in random encodings. Random clips have no truth, and a sample is not
