@@ -18,6 +18,13 @@ const (
 	Quiet   Action = "quiet"   // the sound gets 20 dB lower
 	Loud    Action = "loud"    // the sound is as loud as before
 
+	Overload   Action = "overload"    // the sound is at full scale, and clipped
+	NoOverload Action = "no_overload" // the sound comes back
+	Damage     Action = "damage"      // some packets of the picture are lost, from the next segment on
+	NoDamage   Action = "no_damage"   // none are, from the next segment on
+	NoCaptions Action = "no_captions" // captions are padding, in renditions that have them
+	Captions   Action = "captions"    // their text comes back
+
 	Still     Action = "still"      // the picture stands still; the sound goes on
 	Motion    Action = "motion"     // the picture moves again
 	Bars      Action = "bars"       // colour bars, and a tone of 1 kHz

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/stream-monitor/stream-monitor/test/harness/bitstream"
 	"github.com/stream-monitor/stream-monitor/test/harness/testtools"
 )
 
@@ -52,7 +53,11 @@ func Open(o Options) (*Library, error) {
 // load returns the bytes of a unit, and makes it first if it is missing. A failure is not cached.
 func (l *Library) load(ctx context.Context, u unit) ([]byte, error) {
 	args := u.arguments(l)
-	sum := sha256.Sum256([]byte(l.source + strings.Join(args, "\x00")))
+	name := l.source + strings.Join(args, "\x00")
+	if u.rendition.Captions {
+		name += fmt.Sprint("captions", u.uncaptioned)
+	}
+	sum := sha256.Sum256([]byte(name))
 	path := filepath.Join(l.dir, hex.EncodeToString(sum[:10]))
 	l.mu.Lock()
 	one := l.making[path]
@@ -69,10 +74,29 @@ func (l *Library) load(ctx context.Context, u unit) ([]byte, error) {
 	}
 	err := testtools.MakeDir(path, func(dir string) error {
 		_, err := testtools.FFmpeg(ctx, l.ffmpeg, dir, nil, args...)
-		return err
+		if err != nil || !u.rendition.Captions {
+			return err
+		}
+		return l.addCaptions(ctx, u, dir)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("livestream: make a unit: %w", err)
 	}
 	return os.ReadFile(media)
+}
+
+// addCaptions writes the captions of a unit into its pictures, which have no B-frames.
+func (l *Library) addCaptions(ctx context.Context, u unit, dir string) error {
+	pictures, err := testtools.FFmpeg(ctx, l.ffmpeg, dir, nil, "-i", "1", "-map", "0:v", "-c", "copy", "-f", "h264", "-")
+	if err != nil {
+		return err
+	}
+	captioned, err := testtools.FFmpeg(ctx, l.ffmpeg, dir, bitstream.WithCaptions(pictures, false, u.captions), "-copyts",
+		"-fflags", "+genpts", "-framerate", fmt.Sprint(fps), "-f", "h264", "-i", "-", // these begin at zero
+		"-itsoffset", fmt.Sprint(-unitStart.Seconds()), "-i", "1", "-output_ts_offset", fmt.Sprint(unitStart.Seconds()),
+		"-map", "0:v", "-map", "1:a", "-c", "copy", "-muxdelay", "0", "-muxpreload", "0", "-mpegts_flags", "initial_discontinuity", "-f", "mpegts", "-")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "1"), captioned, 0o644)
 }

@@ -7,6 +7,7 @@ type Rendition struct {
 	Width, Height int // pixels, even; zero: no video track
 	NoAudio       bool
 	Stereo        bool // the sound has two channels instead of one
+	Captions      bool // its pictures have captions (CEA-608); of MPEG-TS with both tracks
 	Bandwidth     int  // bits per second, as the master playlist announces it
 }
 

@@ -10,11 +10,14 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/harness/bitstream"
 )
 
 const (
 	firstTimestamp = 10 * time.Second // of the encoder, so that nothing before it is negative
 	segmentsPerKey = 3                // with rotating keys
+	lostPacket     = 25               // of Damage: each of that number
 )
 
 // Segment returns the bytes of a segment. It may run ffmpeg. Its errors are ErrNotFound, ctx's, and
@@ -47,11 +50,13 @@ func (s *Stream) unit(r Rendition, offset time.Duration) unit {
 	if r.HasVideo() {
 		u.black = s.timeline.of(r.Itag).spans(offset, offset+u.length, Black, Picture)
 		u.still = s.timeline.spans(offset, offset+u.length, Still, Motion)
+		u.uncaptioned = s.timeline.spans(offset, offset+u.length, NoCaptions, Captions)
 		u.bars = s.timeline.spans(offset, offset+u.length, Bars, NoBars)
 	}
 	if r.HasAudio() {
 		u.silent = s.timeline.spans(offset, offset+u.length, Silence, Sound)
 		u.quiet = s.timeline.spans(offset, offset+u.length, Quiet, Loud)
+		u.overloaded = s.timeline.spans(offset, offset+u.length, Overload, NoOverload)
 		u.tone = s.timeline.spans(offset, offset+u.length, Bars, NoBars)
 		u.leftOnly = s.timeline.spans(offset, offset+u.length, LeftOnly, BothSides)
 	}
@@ -82,6 +87,9 @@ func (s *Stream) media(ctx context.Context, r Rendition, n int64) (init, media [
 		media = withID3Timestamp(media, ticksOf(firstTimestamp)+firstAudioFrame(position)*ticks/sampleRate)
 	default:
 		stampTS(media, ticksOf(firstTimestamp+position-unitStart))
+		if last, _ := s.timeline.last(offset, Damage, NoDamage); last.Do == Damage {
+			media = bitstream.WithoutEach(media, lostPacket)
+		}
 	}
 	return init, media, nil
 }

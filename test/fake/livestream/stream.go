@@ -125,6 +125,17 @@ func (s *Stream) Bars(on bool) time.Time { return s.toggle(on, Bars, NoBars) }
 // and returns the instant.
 func (s *Stream) LeftOnly(on bool) time.Time { return s.toggle(on, LeftOnly, BothSides) }
 
+// Overload makes the sound clip at full scale, or takes it back, and returns the instant.
+func (s *Stream) Overload(on bool) time.Time { return s.toggle(on, Overload, NoOverload) }
+
+// Damage loses packets of the picture, in segments that begin from now on, or loses no more, and
+// returns this instant. The stream's segments are MPEG-TS.
+func (s *Stream) Damage(on bool) time.Time { return s.toggle(on, Damage, NoDamage) }
+
+// NoCaptions empties the captions of renditions that have some, or lets their text go on, and returns
+// the instant of the first frame that does.
+func (s *Stream) NoCaptions(on bool) time.Time { return s.toggle(on, NoCaptions, Captions) }
+
 // Freeze stops the playlists, or lets them jump to the live edge, and returns
 // the instant.
 func (s *Stream) Freeze(on bool) time.Time { return s.toggle(on, Freeze, Thaw) }
@@ -162,7 +173,7 @@ func (s *Stream) toggle(on bool, start, stop Action) time.Time {
 // down, so that the frame does not begin before it.
 func (s *Stream) align(c Cue) Cue {
 	switch c.Do {
-	case Black, Picture, Still, Motion, Bars, NoBars:
+	case Black, Picture, Still, Motion, Bars, NoBars, NoCaptions, Captions:
 		c.At = time.Duration(videoFramesBefore(c.At)) * time.Second / fps
 	}
 	return c

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/harness/bitstream"
 )
 
 // Rates. The ticks of a video frame and of an AAC frame are whole numbers.
@@ -26,8 +28,8 @@ type unit struct {
 	phase     time.Duration // where in the loop it is
 
 	// From its beginning.
-	black, still, bars            []span // of the picture
-	silent, quiet, tone, leftOnly []span // of the sound
+	black, still, bars, uncaptioned           []span // of the picture
+	silent, quiet, tone, leftOnly, overloaded []span // of the sound
 }
 
 // phaseOf returns the phase of a unit of this length at a position of the stream.
@@ -115,12 +117,25 @@ func (u unit) sound() string {
 	if len(u.tone) > 0 {
 		signal = fmt.Sprintf("if(%s,0.2*sin(2*PI*1000*t),%s)", parts(u.tone), signal)
 	}
+	if len(u.overloaded) > 0 {
+		signal = fmt.Sprintf("if(%s,clip(20*%s,-1,1),%s)", parts(u.overloaded), signal, signal)
+	}
 	signal += fmt.Sprintf("*(1-0.9*(%s))*not(%s)", parts(u.quiet), parts(u.silent))
 	if u.rendition.Stereo {
 		signal = fmt.Sprintf("%s|%s*not(%s)", signal, signal, parts(u.leftOnly))
 	}
 	return fmt.Sprintf("aevalsrc='%s':s=%d,atrim=start_sample=%d:end_sample=%d,asetpts=PTS-STARTPTS+%d",
 		signal, sampleRate, samples(u.phase+lead)-early, samples(u.phase+u.length+3*lead)-early, sampleRate-early)
+}
+
+// captions returns the captions of a picture: text, or padding.
+func (u unit) captions(picture int) []byte {
+	for _, s := range u.uncaptioned {
+		if n := int64(picture); n >= videoFramesBefore(s.from) && n < videoFramesBefore(s.to) {
+			return bitstream.FirstField([2]byte{})
+		}
+	}
+	return bitstream.FirstField(bitstream.CaptionText(picture))
 }
 
 // extended lets what begins or ends with the unit begin before it, or end after it.

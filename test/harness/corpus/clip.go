@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/harness/bitstream"
 )
 
 // Clip is an item in segments.
@@ -69,7 +71,7 @@ func load(dir string, i Item) (Clip, error) {
 			return Clip{}, err
 		}
 		if at >= seconds(i.Lost[0]) && at < seconds(i.Lost[1]) {
-			body = withoutEach(body, 25)
+			body = bitstream.WithoutEach(body, 25)
 		}
 		c.Segments = append(c.Segments, Segment{Name: line, Start: at, Duration: duration, Bytes: slices.Concat(init, body)})
 		at += duration

@@ -5,14 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-)
 
-// The packets of an MPEG-TS (ISO/IEC 13818-1), and the identifiers that ffmpeg
-// gives to the packets of its tracks.
-const (
-	packetSize = 188
-	pidVideo   = 0x100
-	pidAudio   = 0x101
+	"github.com/stream-monitor/stream-monitor/test/harness/bitstream"
 )
 
 // cacheKey returns the part of a clip's cache name for a missing track.
@@ -49,9 +43,9 @@ func (l *Library) removeTrack(ctx context.Context, loss MissingTrack, c Clip, di
 
 func (l *MissingTrack) pid() int {
 	if l.Of == Black {
-		return pidVideo
+		return bitstream.PIDVideo
 	}
-	return pidAudio
+	return bitstream.PIDAudio
 }
 
 // otherTrack selects the track that remains.
@@ -64,25 +58,10 @@ func (l *MissingTrack) otherTrack() string {
 
 // withoutPackets removes the packets of a track that the tables still announce.
 func withoutPackets(ts []byte, pid int) (rest []byte) {
-	for ; len(ts) >= packetSize; ts = ts[packetSize:] {
-		if int(ts[1]&0x1f)<<8|int(ts[2]) != pid {
-			rest = append(rest, ts[:packetSize]...)
+	for ; len(ts) >= bitstream.PacketSize; ts = ts[bitstream.PacketSize:] {
+		if bitstream.PID(ts) != pid {
+			rest = append(rest, ts[:bitstream.PacketSize]...)
 		}
-	}
-	return rest
-}
-
-// withoutEach removes each nth packet of the picture from a segment, but not the first one.
-func withoutEach(segment []byte, n int) (rest []byte) {
-	seen := 0
-	for at := 0; at+packetSize <= len(segment); at += packetSize {
-		packet := segment[at : at+packetSize]
-		if int(packet[1]&0x1f)<<8|int(packet[2]) == pidVideo {
-			if seen++; seen%n == 0 {
-				continue
-			}
-		}
-		rest = append(rest, packet...)
 	}
 	return rest
 }

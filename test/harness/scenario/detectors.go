@@ -32,24 +32,31 @@ const sampleTolerance = ExactTolerance + 10*time.Second
 func (e *Env) PlayDetectors(t *testing.T) {
 	t.Helper()
 	stereo, larger := livestream.Muxed144p, livestream.Muxed360p
-	stereo.Stereo = true
+	stereo.Stereo, stereo.Captions = true, true
 	s := e.Watch(t, Video{
 		Config: livestream.Config{Renditions: []livestream.Rendition{stereo, larger}},
 		Detectors: map[string]any{
 			"freeze": map[string]any{"threshold_sec": 10}, "test_pattern": map[string]any{"threshold_sec": 4}, "slate": map[string]any{"threshold_sec": 4}, "one_sided": map[string]any{"threshold_sec": 4},
 			"loudness_low": map[string]any{"threshold_sec": 4, "below_lufs": -30}, "rendition": map[string]any{"threshold_sec": 10},
+			"captions_missing": map[string]any{"threshold_sec": 10}, "picture_damage": map[string]any{"threshold_sec": 4},
+			"clipping": map[string]any{"threshold_sec": 4}, "loudness_high": map[string]any{"threshold_sec": 4},
 		},
 	})
 	all := [][]trouble{{
 		{"freeze", "frozen", "alert.freeze", "onset", "still_sec", 10, 90, (*livestream.Stream).Still, 0},
+		{"captions_missing", "captions_missing", "alert.captions_missing", "onset", "captions", 0, 0, (*livestream.Stream).NoCaptions, 0},
 		{"one_sided", "one_sided", "alert.one_sided", "level", "right_dbfs", -120, -60, (*livestream.Stream).LeftOnly, 0},
 	}, {
 		{"test_pattern", "test_pattern", "alert.test_pattern", "onset", "bar_strips", 3, 18, (*livestream.Stream).Bars, 0},
 		{"slate", "slate", "alert.slate", "onset", "similarity", 0.92, 1, nil, 0},
 		{"loudness_low", "quiet", "alert.loudness_low", "level", "loudness_lufs", -50, -30, (*livestream.Stream).Quiet, 0},
+	}, {
+		{"picture_damage", "picture_damage", "alert.picture_damage", "onset", "damaged_share", 0.2, 1, (*livestream.Stream).Damage, 0},
+		{"clipping", "clipped", "alert.clipping", "level", "full_scale_share", 0.2, 1, (*livestream.Stream).Overload, 0},
+		{"loudness_high", "loud", "alert.loudness_high", "level", "loudness_lufs", -5, 5, nil, 0},
 	}}
 	uploadBars(s)
-	s.WaitChecks(2, time.Minute) // a picture that never moved cannot freeze
+	s.WaitChecks(2, time.Minute) // a picture that never moved cannot freeze, and captions that never came cannot be missed
 	// The other rendition is looked at each 10 s. Meanwhile the others come and go.
 	blacken := func(stream *livestream.Stream, on bool) time.Time { return stream.BlackIn(larger.Itag, on) }
 	rendition := trouble{"rendition", "rendition_bad", "alert.rendition", "onset", "black", 1, 1, blacken, 10 * time.Second}
@@ -132,12 +139,16 @@ func assertAlert(s *Stream, c trouble, begin time.Time) {
 	if is := c.detector == "slate"; is != (alert.Data.Reference == "Bars") {
 		s.T.Errorf("%s names the reference %q", c.alert, alert.Data.Reference)
 	}
-	s.Eventually(s.T, 10*time.Second, "health shows "+c.condition, func() bool {
+	health := c.condition
+	if c.detector == "picture_damage" {
+		health = "damaged" // the only one with two names
+	}
+	s.Eventually(s.T, 10*time.Second, "health shows "+health, func() bool {
 		conditions, _ := s.Health("conditions").([]any)
 		return slices.ContainsFunc(conditions, func(each any) bool {
 			condition, _ := each.(map[string]any)
 			values, _ := condition["values"].(map[string]any)
-			return condition["detector"] == c.detector && condition["state"] == c.condition && condition["alerted"] == true && values[c.measured] != nil
+			return condition["detector"] == c.detector && condition["state"] == health && condition["alerted"] == true && values[c.measured] != nil
 		})
 	})
 	s.Eventually(s.T, 20*time.Second, "the incident tells of "+c.condition, func() bool {
