@@ -49,6 +49,12 @@ type furtherClip struct {
 	GOP, Segment, Kbps        int
 	Lost                      [2]float64
 	Captions                  captions
+	Start                     float64
+	References                []struct {
+		Picture    string
+		Unwanted   detector.Unwanted
+		Similarity float64
+	}
 }
 
 func (c furtherClip) item(scenes *strings.Replacer) Item {
@@ -57,7 +63,10 @@ func (c furtherClip) item(scenes *strings.Replacer) Item {
 		Picture: Picture{source: scenes.Replace(c.Picture)},
 		Sound:   Sound{source: scenes.Replace(c.Sound), stereo: "anull"},
 		Segment: time.Duration(cmp.Or(c.Segment, 2)) * time.Second,
-		stream:  stream{captions: c.Captions}, Defaults: true,
+		stream:  stream{captions: c.Captions}, Defaults: true, Start: c.Start,
+	}
+	for _, r := range c.References {
+		i.References = append(i.References, Reference{Picture{source: scenes.Replace(r.Picture)}, r.Unwanted, r.Similarity})
 	}
 	name, _, _ := strings.Cut(c.Name, ":")
 	for _, d := range detector.Optional() {

@@ -29,8 +29,12 @@ func TestFurtherClipsAreJudgedAsDescribedButForThoseThatAreKnown(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				references, err := l.References(t.Context(), i)
+				if err != nil {
+					t.Fatal(err)
+				}
 				looks := newFallback(clip, l, pool)
-				p := &player{clip: clip, analyser: looks}
+				p := &player{clip: clip, references: references, analyser: looks}
 				for _, preset := range append([]monitor.Preset{{Name: "defaults"}}, monitor.Presets()...) {
 					limits, runs := limitsOf(preset, detector.Table[detector.Index(i.Runs[0])])
 					if !runs {
