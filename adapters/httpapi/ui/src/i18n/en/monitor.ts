@@ -103,7 +103,7 @@ export const monitor = {
     name: "Name",
     when: "When it is unwanted",
     similarity: "Similarity, of 1",
-    similarityHint: "With 0.85, another text on the same background is found, too. Without a planned start, what is unwanted after it is wanted until the programme was seen.",
+    similarityHint: "With 0.85, another text on the same background may be found, too. Without a planned start, what is unwanted after it is wanted until the programme was seen.",
     upload: "Upload",
     remove: "Remove",
     removeNamed: (name: string) => `Remove ${name}`,

@@ -105,7 +105,7 @@ export const monitor: Words["monitor"] = {
     name: "名前",
     when: "異常とみなす時間",
     similarity: "類似度（最大1）",
-    similarityHint: "0.85にすると、同じ背景に別の文字が載った画像も検出します。開始予定がない場合、「開始予定より後」の画像は番組が映るまで異常とみなしません。",
+    similarityHint: "0.85にすると、同じ背景に別の文字が載った画像も検出することがあります。開始予定がない場合、「開始予定より後」の画像は番組が映るまで異常とみなしません。",
     upload: "アップロード",
     remove: "削除",
     removeNamed: (name) => `${name}を削除`,
