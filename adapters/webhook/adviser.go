@@ -3,7 +3,6 @@ package webhook
 import (
 	"bytes"
 	"context"
-	"crypto/x509"
 	"encoding/json"
 	"net/http"
 	"time"
@@ -14,37 +13,21 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 )
 
-// AdviserConfig configures an Adviser; URL and Keys are required.
-type AdviserConfig struct {
-	URL     string
-	Keys    Keys             // sign the questions as they would webhooks
-	Version string           // in the User-Agent, default "dev"
-	Timeout time.Duration    // of one question, default and maximum opinions.AskTimeout
-	RootCAs *x509.CertPool   // that issue the endpoint's certificate, default the system's
-	Now     func() time.Time // default time.Now
-}
-
 // Adviser asks an HTTP endpoint for second opinions about alerts (section 19.9). It may be used concurrently.
 type Adviser struct {
-	cfg    AdviserConfig
+	url    string
+	keys   Keys
+	now    func() time.Time
 	client *outbound.Client
 }
 
 var _ opinions.Adviser = (*Adviser)(nil)
 
-// NewAdviser returns an adviser that connects only where guard allows it.
-func NewAdviser(guard *Guard, cfg AdviserConfig) *Adviser {
-	if cfg.Version == "" {
-		cfg.Version = "dev"
-	}
-	if cfg.Timeout <= 0 || cfg.Timeout > opinions.AskTimeout {
-		cfg.Timeout = opinions.AskTimeout
-	}
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
-	client := outbound.ClientConfig{UserAgent: "stream-monitor/" + cfg.Version, Timeout: cfg.Timeout, RootCAs: cfg.RootCAs, Now: cfg.Now}
-	return &Adviser{cfg, outbound.NewClient(guard.outbound, client)}
+// NewAdviser returns an adviser that asks the endpoint at url, signs with keys as a Sender does, and connects
+// only where guard allows it.
+func NewAdviser(url string, keys Keys, guard *Guard, cfg Config) *Adviser {
+	client := cfg.client(opinions.AskTimeout)
+	return &Adviser{url, keys, client.Now, outbound.NewClient(guard.outbound, client)}
 }
 
 // Close closes the idle connections. Call it when no Ask is under way.
@@ -76,7 +59,7 @@ func (a *Adviser) Ask(ctx context.Context, q opinions.Question) incident.Opinion
 	if err != nil {
 		return incident.NoOpinion("the question cannot be written: " + err.Error())
 	}
-	attempt, answer := a.client.Do(req, outbound.Redactor(append([]string{a.cfg.URL}, a.cfg.Keys...)...))
+	attempt, answer := a.client.Do(req, outbound.Redactor(append([]string{a.url}, a.keys...)...))
 	if attempt.Status == 0 {
 		return incident.NoOpinion(attempt.Error)
 	}
@@ -97,7 +80,7 @@ func (a *Adviser) request(ctx context.Context, q opinions.Question) (*http.Reque
 	if err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.cfg.URL, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.url, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -105,5 +88,5 @@ func (a *Adviser) request(ctx context.Context, q opinions.Question) (*http.Reque
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("X-Event-Id", q.EventID)
 	req.Header.Set("X-Event-Type", q.EventType)
-	return req, a.cfg.Keys.sign(req.Header, q.EventID, body, a.cfg.Now())
+	return req, a.keys.sign(req.Header, q.EventID, body, a.now())
 }

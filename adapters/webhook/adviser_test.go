@@ -33,7 +33,7 @@ func question() opinions.Question {
 
 func ask(t *testing.T, url string) incident.Opinion {
 	t.Helper()
-	a := webhook.NewAdviser(local(t), webhook.AdviserConfig{URL: url, Keys: keys(t, newKey), Timeout: shortTimeout})
+	a := webhook.NewAdviser(url, keys(t, newKey), local(t), webhook.Config{Timeout: shortTimeout})
 	t.Cleanup(a.Close)
 	return a.Ask(t.Context(), question())
 }
@@ -128,7 +128,7 @@ func TestAnEndpointThatMisbehavesHasNoOpinion(t *testing.T) { // section 19.9
 
 func TestAnEndpointInAPrivateNetworkIsAskedOnlyIfThatIsAllowed(t *testing.T) { // decision A2
 	receiver := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("it was asked") })
-	a := webhook.NewAdviser(webhook.NewGuard(nil, nil), webhook.AdviserConfig{URL: receiver.URL, Keys: keys(t, newKey)})
+	a := webhook.NewAdviser(receiver.URL, keys(t, newKey), webhook.NewGuard(nil, nil), webhook.Config{})
 	defer a.Close()
 	if o := a.Ask(t.Context(), question()); o.Verdict != incident.OpinionUnknown || !strings.Contains(o.Reason, "CALLBACK_ALLOWED_NETWORKS") {
 		t.Errorf("the opinion is %+v", o)

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/x509"
 	"net/http"
@@ -14,12 +15,24 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Config configures a Sender; the zero value is usable.
+// Config configures a Sender or an Adviser; the zero value is usable.
 type Config struct {
 	Version string           // in the User-Agent, default "dev"
-	Timeout time.Duration    // of one attempt, default and maximum delivery.SendTimeout (section 4.4)
+	Timeout time.Duration    // of one attempt, default and maximum delivery.SendTimeout (section 4.4), or opinions.AskTimeout
 	RootCAs *x509.CertPool   // that issue the receivers' certificates, default the system's
 	Now     func() time.Time // default time.Now
+}
+
+// client returns the configuration of a client whose attempts take at most so long.
+func (c Config) client(maximum time.Duration) outbound.ClientConfig {
+	out := outbound.ClientConfig{UserAgent: "stream-monitor/" + cmp.Or(c.Version, "dev"), Timeout: maximum, RootCAs: c.RootCAs, Now: c.Now}
+	if c.Timeout > 0 {
+		out.Timeout = min(c.Timeout, maximum)
+	}
+	if c.Now == nil {
+		out.Now = time.Now
+	}
+	return out
 }
 
 // Sender signs and sends webhooks. It may be used concurrently.
@@ -38,16 +51,7 @@ var (
 // NewSender returns a sender that signs with keys and connects only where guard
 // allows it.
 func NewSender(keys Keys, guard *Guard, cfg Config) *Sender {
-	if cfg.Version == "" {
-		cfg.Version = "dev"
-	}
-	if cfg.Timeout <= 0 || cfg.Timeout > delivery.SendTimeout {
-		cfg.Timeout = delivery.SendTimeout
-	}
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
-	client := outbound.ClientConfig{UserAgent: "stream-monitor/" + cfg.Version, Timeout: cfg.Timeout, RootCAs: cfg.RootCAs, Now: cfg.Now}
+	client := cfg.client(delivery.SendTimeout)
 	return &Sender{keys: keys, cfg: client, client: outbound.NewClient(guard.outbound, client)}
 }
 

@@ -183,7 +183,7 @@ func (a *assembly) makeAsker() {
 
 // newAdviser makes the client of the endpoint that is asked for second opinions.
 func newAdviser(f config.OpinionFlags, allowed config.Networks, now func() time.Time) *webhook.Adviser {
-	return webhook.NewAdviser(webhook.NewGuard(allowed, nil), webhook.AdviserConfig{URL: f.SecondOpinionURL, Keys: f.SecondOpinionKey, Version: version, Now: now})
+	return webhook.NewAdviser(f.SecondOpinionURL, f.SecondOpinionKey, webhook.NewGuard(allowed, nil), webhook.Config{Version: version, Now: now})
 }
 
 // makeDispatcher makes the dispatcher of all deliveries. The database notifies it until ctx is
