@@ -14,15 +14,15 @@ func TestASegmentOfWebVTTHasTextOrNone(t *testing.T) { // section 6.8
 		segment string
 		want    detector.CaptionState // empty: it is refused
 	}{
-		"a cue":                        {"WEBVTT\nX-TIMESTAMP-MAP=LOCAL:00:00:00.000,MPEGTS:900000\n" + cue + "<v Mai>Hello</v>\n", detector.CaptionText},
-		"a cue with a name, and CRLF":  {strings.ReplaceAll("\ufeffWEBVTT - live\n\n1"+cue+"こんにちは\n", "\n", "\r\n"), detector.CaptionText},
-		"the second of two cues":       {"WEBVTT\n" + cue + " \n" + cue + "Hello", detector.CaptionText},
-		"no cue":                       {"WEBVTT\nX-TIMESTAMP-MAP=LOCAL:00:00:00.000,MPEGTS:900000\n\n", detector.EmptyCaptions},
-		"cues of tags and spaces":      {"WEBVTT\n" + cue + "<c.white>&nbsp; </c>\n" + cue, detector.EmptyCaptions},
-		"a note":                       {"WEBVTT\n\nNOTE Hello\nHello\n", detector.EmptyCaptions},
-		"nothing":                      {"", ""},
-		"a page":                       {"<html>-->\nHello", ""},
-		"a line without an end, large": {"WEBVTT\n" + strings.Repeat("x", 1<<20), ""},
+		"a cue":                       {"WEBVTT\nX-TIMESTAMP-MAP=LOCAL:00:00:00.000,MPEGTS:900000\n" + cue + "<v Mai>Hello</v>\n", detector.CaptionText},
+		"a cue with a name, and CRLF": {strings.ReplaceAll("\ufeffWEBVTT - live\n\n1"+cue+"こんにちは\n", "\n", "\r\n"), detector.CaptionText},
+		"a cue after bare returns":    {strings.ReplaceAll("WEBVTT\n"+cue+"Hello\n", "\n", "\r"), detector.CaptionText},
+		"the second of two cues":      {"WEBVTT\n" + cue + " \n" + cue + "Hello", detector.CaptionText},
+		"no cue":                      {"WEBVTT\nX-TIMESTAMP-MAP=LOCAL:00:00:00.000,MPEGTS:900000\n\n", detector.EmptyCaptions},
+		"cues of tags and spaces":     {"WEBVTT\n" + cue + "<c.white>&nbsp; </c>\n" + cue, detector.EmptyCaptions},
+		"a note":                      {"WEBVTT\n\nNOTE Hello\nHello\n", detector.EmptyCaptions},
+		"nothing":                     {"", ""},
+		"a page":                      {"<html>-->\nHello", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := readText(iotest.HalfReader(strings.NewReader(c.segment)))
