@@ -32,10 +32,11 @@ func configColumns() []string {
 const maxColumns = 200
 
 // readCSV returns the rows of a CSV file (RFC 4180) as the registrations of section
-// 3.1, in JSON. The first row names the columns: stream_url, callback_url, the fields
-// of config (detectors: a JSON object), detectors.NAME.FIELD (a number, which switches the detector
-// on), metadata (a JSON object), and metadata.NAME (a text). A cell that is empty is left out. It refuses a file that is no CSV, has an unknown or repeated
-// column, more than maxColumns columns, or more than monitors.MaxBatch rows.
+// 3.1, in JSON. The first row names the columns: stream_url, callback_url, the fields of config, and
+// metadata. The cells of detectors and metadata are JSON objects. A column detectors.NAME.FIELD has
+// numbers, which switch the detector on; metadata.NAME has texts. An empty cell is left out. readCSV
+// refuses a file that is no CSV, has an unknown or repeated column, more than maxColumns columns, or
+// more than monitors.MaxBatch rows.
 func readCSV(body []byte) ([]json.RawMessage, error) {
 	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(body, []byte("\ufeff"))))
 	columns, err := r.Read()

@@ -31,8 +31,8 @@ type Verdict struct {
 	Reference string
 }
 
-// Rule judges samples of one detector, in the order of media time. It is a pure function. It gets the
-// memory that it returned for the sample before (nil: there was none) and that verdict's Since. setting
+// Rule judges samples of one detector, in the order of media time. It is a pure function. It gets
+// what it returned for the sample before: the memory (nil at first) and the verdict's Since. setting
 // returns a field of the registration's config object. Memory is a part of the snapshot. It holds no
 // times, because the media timeline may move.
 type Rule func(memory json.RawMessage, since time.Time, s Sample, setting func(field string) float64) (json.RawMessage, Verdict)

@@ -120,9 +120,9 @@ func (d Detector) Severities() []Rise {
 	return d.Rises
 }
 
-// Clarity says how clearly the picture of an alert shows the condition (section 16.2), by its
-// measure: the mean luma, 0 to 255, of the picture at the onset, or the level, in dBFS, of the plot
-// that shows what a detector of the sound has found. If None is Full, the measure does not tell.
+// Clarity says how clearly the picture of an alert shows the condition (section 16.2), by its measure. Of
+// the picture at the onset that is the mean luma, 0 to 255; of the plot of a detector of the sound, the
+// level in dBFS. If None is Full, the measure does not tell.
 type Clarity struct {
 	None, Full float64 // measures at which nothing of the condition, or all of it, can be seen
 	Unclear    float64 // luma of the onset above which the evidence is unclear; 0: none is

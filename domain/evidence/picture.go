@@ -10,8 +10,8 @@ import (
 const unmeasured = 0.5
 
 // BestPicture returns the picture that shows the condition of an alert, and how clearly,
-// from 0 to 1. It is the level plot of what a detector of the sound has found, the last picture
-// before an outage or blindness, else the picture at the onset. A recovery shows no condition.
+// from 0 to 1. For a detector of the sound it is the level plot. For an outage or blindness it is
+// the last picture before, and otherwise the picture at the onset. A recovery shows no condition.
 func (r Record) BestPicture() (f File, clarity float64, ok bool) {
 	if r.Phase != AlertPhase {
 		return File{}, 0, false

@@ -94,8 +94,8 @@ type Delay struct {
 	N        int
 }
 
-// NewTotals returns totals of nothing, with every time that is counted for each monitor. That of an
-// optional detector is not there while there is none.
+// NewTotals returns totals of nothing, with every time that is counted for each monitor. An
+// optional detector has its time once it has found something.
 func NewTotals() Totals {
 	t := Totals{Time: map[string]time.Duration{Watched: 0, Out: 0, BlindID: 0}}
 	for _, d := range detector.Table {

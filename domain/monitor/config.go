@@ -47,9 +47,9 @@ var (
 	startTolerance = Setting{Field: "start_delay_tolerance_sec", Min: 0, Max: 86400, Default: 300, Whole: true, Help: "Seconds the stream may be late."}
 )
 
-// Settings lists every number that each configuration has: the check interval, the
-// thresholds and then the other settings of the detectors that always run, the start
-// tolerance. Those of detector.Optional are beside them.
+// Settings lists every number that each configuration has. The check interval comes first, and the start
+// tolerance last. Between them are the thresholds and then the other settings of the detectors that always
+// run. Those of detector.Optional are beside them.
 func Settings() []Setting {
 	list := []Setting{checkInterval}
 	list = append(list, detectorSettings()...)

@@ -31,7 +31,7 @@ type Channel struct {
 	Edits bool
 
 	// KeepsAlerts marks a channel where a message opens an alert that stays until its end is told.
-	// Nobody tells the end of a hint, so it gets none.
+	// It gets no hints, because their end is not told.
 	KeepsAlerts bool
 
 	// PictureWait is how long a first message waits for a picture of the incident. It

@@ -206,8 +206,8 @@ func (c *condition) looksForRecovery(threshold time.Duration) bool {
 	return c.Open && c.Alerted && !c.Unknown && c.BadUntil.Sub(c.Onset) < threshold+recoveryLooks
 }
 
-// looksClosely reports whether a detector with a Rule has every frame of a segment decoded: while its
-// verdicts ask for it, but for no more than recoveryLooks beyond the threshold.
+// looksClosely reports whether a detector with a Rule has every frame of a segment decoded. It has while
+// its verdicts ask for it, up to recoveryLooks beyond the threshold.
 func (c *condition) looksClosely(threshold time.Duration, s Segment) bool {
 	return !c.CloselySince.IsZero() && s.ProgramTime.Sub(c.CloselySince) < threshold+recoveryLooks
 }

@@ -93,8 +93,8 @@ func TestASnapshotOfAnotherVersionIsRefused(t *testing.T) {
 	}
 }
 
-// optional returns a scenario with an optional detector of the picture that measures the level 1 while it is
-// bad, 0 while it is good, and nothing of a segment in unknown.
+// optional returns a scenario with an optional detector of the picture. It measures the level 1 in bad, nothing
+// in unknown, and 0 otherwise.
 func optional(t *testing.T, bad, unknown span) *world {
 	t.Helper()
 	d := detectortest.Optional

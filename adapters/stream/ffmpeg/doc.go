@@ -10,8 +10,8 @@
 // The rows of detector.Table without a Rule have a filter here, which tags frames with metadata. The
 // other detectors judge what only a Decoder measures (package decoder): with the command most know nothing.
 //
-// Luma and sound level, for the record, are measured in the same run, about once a second: one picture
-// a second, and one sound frame in six. They do not change what the detectors find.
+// Luma and sound level are measured in the same run, for the record: one picture a second, and one
+// sound frame in six. They do not change what the detectors find.
 //
 // Every decoded frame is printed with its time and tags. An interval without an end
 // lasts until the end of the track. The detectors' own log lines are not used.

@@ -10,8 +10,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 )
 
-// measured returns what a Decoder measured of a segment, with this picture. Taken is all that was asked for:
-// what is missing then could not be measured, because the segment has no such track, or was not decoded whole.
+// measured returns what a Decoder measured of a segment, with this picture. Taken is all that was asked for.
+// A measurement that is not there could not be taken: the segment has no such track, or was not decoded whole.
 func measured(r decoder.Result, j decoder.Job, picture detector.DecodedTrack) detector.Measured {
 	m := detector.Measured{Taken: j.Measure, Pictures: r.Pictures, Movement: r.Movement}
 	if j.Measure&detector.Sound != 0 {
@@ -65,8 +65,8 @@ func damageOf(records []decoder.Record, picture detector.DecodedTrack) *detector
 	return m
 }
 
-// When frames are missing: where their distance is at least gapFrom medians, if the share steady of all
-// distances differs from the median by at most likeMedian of it. Otherwise the rate varies.
+// A frame rate is steady if at least the share steady of the distances between frames differs from their
+// median by at most likeMedian of it. Frames are missing where a distance is at least gapFrom medians.
 const (
 	gapFrom    = 1.5
 	steady     = 0.9

@@ -354,7 +354,7 @@ func soundOracle(raw []byte, channels, rate int) detector.SoundMeasure {
 	return m
 }
 
-// What is softer than the gate does not count (BS.1770 has -70; the gate here is that of the detectors).
+// Sound below the gate does not count (BS.1770 has -70 LUFS; the gate here is that of the detectors).
 func TestPausesDoNotLowerTheLoudness(t *testing.T) {
 	for _, length := range []float64{2, 5} {
 		of := func(expression string) *detector.SoundMeasure {

@@ -54,7 +54,7 @@ func (l *Library) Start(ctx context.Context, c Config) (*Stream, error) {
 }
 
 // prepare encodes the unit at an offset: as the script has it, and all black or silent, as a cue may
-// make it. What few streams show is encoded when it is requested.
+// make it. Other scenes are encoded when they are requested.
 func (s *Stream) prepare(ctx context.Context, r Rendition, offset time.Duration) error {
 	scripted := s.unit(r, offset)
 	units := []unit{scripted}
@@ -117,8 +117,8 @@ func (s *Stream) Quiet(on bool) time.Time { return s.toggle(on, Quiet, Loud) }
 // the first frame that does.
 func (s *Stream) Still(on bool) time.Time { return s.toggle(on, Still, Motion) }
 
-// Bars shows colour bars with a tone of 1 kHz, or the picture and the sound again, and
-// returns the instant of the first frame that does.
+// Bars shows colour bars with a tone of 1 kHz, or ends them. It returns the instant of the first frame that
+// differs.
 func (s *Stream) Bars(on bool) time.Time { return s.toggle(on, Bars, NoBars) }
 
 // LeftOnly takes the right channel away from renditions that have two, or brings it back,

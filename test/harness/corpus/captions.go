@@ -8,9 +8,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/bitstream"
 )
 
-// captions are the parts of a clip, in seconds, with captions of a kind: "text" in the first field of
-// CEA-608, "sparse" with text in 2 of 10 s, "empty" with padding only, "field2" with text in the second
-// field, "708" with text in CEA-708.
+// captions has the parts of a clip with captions, in seconds, by their kind. "text", "sparse" (text in 2 of
+// 10 s) and "empty" (padding alone) are in the first field of CEA-608, "field2" is text in the second. "708"
+// is text in CEA-708.
 type captions map[string][][2]float64
 
 // captionRate is the frame rate of clips with captions.

@@ -26,8 +26,8 @@ type trouble struct {
 // nothing between two samples is searched. On a busy machine five checks in a row may be missing.
 const sampleTolerance = ExactTolerance + 10*time.Second
 
-// PlayDetectors plays what optional detectors are to find. Conditions of picture and sound are there side by
-// side, and each is seen from its onset to its recovery (sections 3.1, 3.3, 4.3, 6.8, 16.1 and 16.2). The
+// PlayDetectors plays what optional detectors are to find. Conditions of picture and sound come side
+// by side. Each is seen from onset to recovery (sections 3.1, 3.3, 4.3, 6.8, 16.1 and 16.2). The
 // thresholds and the instants are asserted in virtual time, by the tests of the domain.
 func (e *Env) PlayDetectors(t *testing.T) {
 	t.Helper()

@@ -57,7 +57,7 @@ type Result struct {
 	Damaged                        bool // the demuxer or a decoder complained
 	Video, Audio                   []Record
 
-	// What was measured of the Job's Measure. A track without a decoded frame has no measurements.
+	// Measurements that the Job's Measure asks for. A track without a decoded frame has no measurements.
 	Pictures []detector.Picture     // of key frames, at least 0.1 s apart, at most 256; ascending
 	Movement []detector.FrameChange // of a picture that was decoded Whole; ascending
 	Sound    *detector.SoundMeasure // of a screened sound: the first 2 s of every 4; nil: of more than 8 channels

@@ -13,7 +13,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 )
 
-// Where the numbers of an answer are, after its 16 bytes of head.
+// Offsets of the numbers of an answer, in bytes after its 16 bytes of head.
 const (
 	atPictures, atCaptions, atChannels = 16, 24, 28
 	atLoudness, atFullScale, atShare   = 36, 52, 84
