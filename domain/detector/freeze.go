@@ -24,8 +24,8 @@ var freeze = Detector{
 	Needs:    Pictures | Movement, Rule: remembering(judgeFreeze),
 }
 
-// Two pictures are still if two differences are small: the mean one, at most stillMean grey levels, and that of
-// each block, at most stillRatio times that of the median block. The median counts as at least 1. An encoder's
+// Two pictures are still if their mean difference is at most stillMean grey levels, and no block differs much
+// more than the others. That is at most stillRatio times the median block, which counts as at least 1. An encoder's
 // noise is everywhere, a clock or a chat is in one place.
 const (
 	stillMean  = 5.0

@@ -87,8 +87,8 @@ func judge(clip corpus.Clip, w watched) (wrong []string) {
 	return wrong
 }
 
-// inexact returns what is wrong with the times of an alert, as text. What was before the first
-// analysed segment is not known to a watch. sampled is the largest error of a detector with a Rule.
+// inexact returns what is wrong with the times of an alert, as text. A watch knows nothing of the time
+// before the first analysed segment. sampled is the largest error of a detector with a Rule.
 func inexact(s corpus.BadInterval, a alertInterval, first, length, sampled time.Duration) (wrong []string) {
 	from, to, limit := max(clipTime(s.From), first), clipTime(s.To), bound(s)
 	if d, is := detector.Of(s.Of); is && d.Rule != nil {
