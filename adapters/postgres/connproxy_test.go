@@ -176,45 +176,70 @@ func (w *proxy) ask(client *bufio.Reader, server net.Conn, fate *fate) {
 	prepared, byName := "", map[string]string{}
 	var transaction []string
 	for started := false; ; started = true {
-		kind, frame, err := readMessage(client, started)
+		batch, err := readBatch(client, started)
 		if err != nil {
 			return
 		}
-		if w.dropAll.Load() || kind == 'X' && fate.unknown.Load() {
+		if last := batch[len(batch)-1]; w.dropAll.Load() || last.kind == 'X' && fate.unknown.Load() {
 			continue
 		}
 		w.pass()
-		what := noLoss
-		if kind == 'Q' || kind == 'S' {
-			w.exchanges.Add(1)
+		var request []byte
+		for _, m := range batch {
+			what := noLoss
+			if m.kind == 'Q' || m.kind == 'S' {
+				w.exchanges.Add(1)
+			}
+			switch m.kind {
+			case 'Q': // a query in one
+				text, _, _ := bytes.Cut(m.bytes[5:], nul)
+				transaction = w.began(transaction, string(text))
+				what = w.decide(string(text))
+			case 'P': // parse: a name and a query
+				parts := bytes.SplitN(m.bytes[5:], nul, 3)
+				prepared = string(parts[1])
+				byName[string(parts[0])] = prepared
+			case 'B': // bind: a portal, and the name of a prepared statement
+				parts := bytes.SplitN(m.bytes[5:], nul, 3)
+				prepared = byName[string(parts[1])]
+			case 'E': // execute
+				transaction = w.began(transaction, prepared)
+				what = w.decide(prepared)
+			}
+			switch what {
+			case lostRequest:
+				return
+			case lostAnswer:
+				fate.swallow.Store(true)
+			case silentLoss:
+				fate.unknown.Store(true)
+				fate.swallow.Store(true)
+			}
+			request = append(request, m.bytes...)
 		}
-		switch kind {
-		case 'Q': // a query in one
-			text, _, _ := bytes.Cut(frame[5:], nul)
-			transaction = w.began(transaction, string(text))
-			what = w.decide(string(text))
-		case 'P': // parse: a name and a query
-			parts := bytes.SplitN(frame[5:], nul, 3)
-			prepared = string(parts[1])
-			byName[string(parts[0])] = prepared
-		case 'B': // bind: a portal, and the name of a prepared statement
-			parts := bytes.SplitN(frame[5:], nul, 3)
-			prepared = byName[string(parts[1])]
-		case 'E': // execute
-			transaction = w.began(transaction, prepared)
-			what = w.decide(prepared)
-		}
-		switch what {
-		case lostRequest:
+		if _, err := server.Write(request); err != nil {
 			return
-		case lostAnswer:
-			fate.swallow.Store(true)
-		case silentLoss:
-			fate.unknown.Store(true)
-			fate.swallow.Store(true)
 		}
-		if _, err := server.Write(frame); err != nil {
-			return
+	}
+}
+
+// frame is a message of the protocol. The first of a connection has no kind.
+type frame struct {
+	kind  byte
+	bytes []byte
+}
+
+// readBatch reads the messages until the server is to answer: a client sends them at once. A server that has
+// a part of them only would wait for the rest, and end no transaction because it is idle.
+func readBatch(client *bufio.Reader, kinded bool) (batch []frame, err error) {
+	for {
+		m, err := readMessage(client, kinded)
+		if err != nil {
+			return nil, err
+		}
+		batch = append(batch, m)
+		if strings.IndexByte("PBDEC", m.kind) < 0 { // parse, bind, describe, execute, close
+			return batch, nil
 		}
 	}
 }
@@ -233,15 +258,15 @@ func (w *proxy) began(transaction []string, statement string) []string {
 
 func (w *proxy) reply(server *bufio.Reader, client net.Conn, fate *fate) {
 	for {
-		kind, frame, err := readMessage(server, true)
+		m, err := readMessage(server, true)
 		if err != nil {
 			return
 		}
-		if kind == 'E' && bytes.Contains(frame, []byte("C40P01\x00")) { // the code of an error
+		if m.kind == 'E' && bytes.Contains(m.bytes, []byte("C40P01\x00")) { // the code of an error
 			w.deadlocks.Add(1)
 		}
 		switch {
-		case fate.swallow.Load() && kind == 'Z': // ready for the next: it has been done
+		case fate.swallow.Load() && m.kind == 'Z': // ready for the next: it has been done
 			w.withheld.Add(1)
 			if !fate.unknown.Load() {
 				return
@@ -251,26 +276,25 @@ func (w *proxy) reply(server *bufio.Reader, client net.Conn, fate *fate) {
 			continue
 		}
 		w.pass()
-		if _, err := client.Write(frame); err != nil {
+		if _, err := client.Write(m.bytes); err != nil {
 			return
 		}
 	}
 }
 
-// readMessage reads one message; the first of a connection has no type byte.
-func readMessage(r *bufio.Reader, kinded bool) (kind byte, frame []byte, err error) {
+func readMessage(r *bufio.Reader, kinded bool) (m frame, err error) {
 	head := 5 // bytes: the kind, and the length of all but the kind
 	if !kinded {
 		head = 4
 	}
 	start, err := r.Peek(head)
 	if err != nil {
-		return 0, nil, err
+		return frame{}, err
 	}
 	if kinded {
-		kind = start[0]
+		m.kind = start[0]
 	}
-	frame = make([]byte, head-4+int(binary.BigEndian.Uint32(start[head-4:])))
-	_, err = io.ReadFull(r, frame)
-	return kind, frame, err
+	m.bytes = make([]byte, head-4+int(binary.BigEndian.Uint32(start[head-4:])))
+	_, err = io.ReadFull(r, m.bytes)
+	return m, err
 }
