@@ -90,18 +90,33 @@ func readAskedEvents(ctx context.Context, tx *sqlx.Tx, questions []opinions.Ques
 	return nil
 }
 
-// StoreOpinion implements opinions.Store. An answer counts from when it is stored, by the clock of the database.
+// StoreOpinion implements opinions.Store. An answer counts from when it is stored, by the clock of the database. It concerns
+// each incident that has the alert: one that has ended since the question, and one that has taken the condition over.
 func (s *OpinionStore) StoreOpinion(ctx context.Context, id monitor.ID, eventID string, o incident.Opinion) error {
 	return s.db.inTx(ctx, "store a second opinion about "+string(id), func(tx *sqlx.Tx) error {
-		locked, err := lockNewestIncidents(ctx, tx, []monitor.ID{id})
+		var rows []incidentRow
+		err := tx.SelectContext(ctx, &rows, `
+			SELECT `+incidentColumns+` FROM incidents i WHERE i.monitor_id = $1 AND i.opinion_due_at IS NOT NULL ORDER BY i.seq FOR UPDATE`, id)
 		if err != nil {
 			return err
 		}
-		steps := locked[0]
-		steps.changes = steps.tracker.Step(steps.now, incident.Answered{EventID: eventID, Opinion: o})
-		if err := storeIncidents(ctx, tx, steps); err != nil {
+		var answered []*incidentSteps
+		var changes []feedChange
+		for _, row := range rows {
+			locked, err := row.toIncident()
+			if err != nil {
+				return err
+			}
+			steps, err := stepsFrom(ctx, tx, id, locked)
+			if err != nil {
+				return err
+			}
+			steps.changes = steps.tracker.Step(steps.now, incident.Answered{EventID: eventID, Opinion: o})
+			answered, changes = append(answered, steps), append(changes, steps.feedChanges()...)
+		}
+		if err := storeIncidents(ctx, tx, answered...); err != nil {
 			return err
 		}
-		return addToFeed(ctx, tx, steps.feedChanges()...)
+		return addToFeed(ctx, tx, changes...)
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/application/opinions"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
@@ -136,6 +137,41 @@ func TestADroppedMessageIsListedWithItsReasonAndItsEventsAreSent(t *testing.T) {
 	sweepIncidents(t, s)
 	expectEventsAlone(t, s)
 	expectDropped()
+}
+
+func TestAnAnswerIsStoredWithEachIncidentOfItsAlert(t *testing.T) { // section 19.9
+	onset := justNow()
+	for name, c := range map[string]struct {
+		meanwhile []event.Event // beside the resolution by a person
+		want      string        // newest incident first
+	}{
+		"the condition has ended":    {[]event.Event{recovery(detector.Blackout, onset, onset.Add(38*time.Second))}, "silent, black drop"},
+		"the next incident takes it": {nil, "black drop silent, black drop"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stores, db := newAdvisedGateways(t)
+			s := stores[0]
+			black := trouble(detector.Blackout, onset)
+			m := registerWith(t, s, 1, black)
+			passForOpinions(t, db, incident.AskedAfter)
+			require(t, "the questions", len(claim(t, stores)), 1)
+			check(t, act(t, s, onlyIncident(t, s, m.ID).ID, incident.WasResolved))
+			acceptReport(t, s, m.ID, report(append(c.meanwhile, trouble(detector.Silence, time.Now().UTC()))...), monitor.Run)
+			check(t, s.StoreOpinion(t.Context(), m.ID, black.ID, incident.Opinion{Verdict: incident.OpinionDrop}))
+			var got []string
+			for _, i := range listIncidents(t, s, m.ID) {
+				var one []string
+				for _, c := range i.Conditions {
+					one = append(one, string(c.Name))
+					if c.Alert.Opinion != nil {
+						one = append(one, string(c.Alert.Opinion.Verdict))
+					}
+				}
+				got = append(got, strings.Join(one, " "))
+			}
+			expect(t, "the incidents", strings.Join(got, ", "), c.want)
+		})
+	}
 }
 
 func TestAMessageGoesWhenNobodyHasAnsweredInTime(t *testing.T) { // section 19.9
