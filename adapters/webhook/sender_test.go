@@ -98,6 +98,10 @@ func TestAMisbehavingReceiverCannotExceedTheLimits(t *testing.T) {
 		{"one whose header has no end", func(c net.Conn) {
 			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nX: "+strings.Repeat("a", 1<<20))
 		}, 0, 0, "header"},
+		{"one that switches to another protocol", func(c net.Conn) {
+			_, _ = io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
+			hang(c)
+		}, 0, 101, "HTTP 101 Switching Protocols"},
 		{"one that closes the connection in its body has accepted the webhook", func(c net.Conn) {
 			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
 		}, 0, 200, ""},

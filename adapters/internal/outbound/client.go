@@ -110,6 +110,10 @@ func (c *Client) attempt(req *http.Request) (a event.Attempt, body []byte) {
 		a.Error = describeResponse(res)
 		a.RetryAfter = retryAfter(res.Header, c.cfg.Now())
 	}
+	if res.StatusCode == http.StatusSwitchingProtocols {
+		_ = res.Body.Close() // it is the connection, which the end of limited does not close
+		return a, nil
+	}
 
 	// The status decides, and unreadable bytes count as not sent. A body that is read to its
 	// end, within limits, lets the connection be used again.
