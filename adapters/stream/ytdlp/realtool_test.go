@@ -115,12 +115,13 @@ func TestTheRealToolReportsFailuresOfYouTube(t *testing.T) {
 	})
 }
 
-// A release that lists formats differently is noticed: video and audio apart, the audio in two languages.
+// A release that lists formats differently is noticed: video and audio apart, the audio in two languages, captions as text.
 func TestTheRealToolListsTheTracksOfAManifest(t *testing.T) {
 	const master = `#EXTM3U
 #EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="g",NAME="English",LANGUAGE="en",DEFAULT=YES,AUTOSELECT=YES,URI="en.m3u8"
 #EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="g",NAME="Japanese",LANGUAGE="ja",DEFAULT=NO,AUTOSELECT=YES,URI="ja.m3u8"
-#EXT-X-STREAM-INF:BANDWIDTH=290288,CODECS="avc1.4D401F,mp4a.40.2",RESOLUTION=256x144,AUDIO="g"
+#EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID="s",NAME="English",LANGUAGE="en",DEFAULT=YES,AUTOSELECT=YES,URI="text.m3u8"
+#EXT-X-STREAM-INF:BANDWIDTH=290288,CODECS="avc1.4D401F,mp4a.40.2",RESOLUTION=256x144,AUDIO="g",SUBTITLES="s"
 144p.m3u8
 `
 	inBothWays(t, func(t *testing.T, newResolver resolverMaker) {
@@ -133,10 +134,11 @@ func TestTheRealToolListsTheTracksOfAManifest(t *testing.T) {
 		got := newResolver(ytdlp.Config{}).Resolve(t.Context(), pythontooltest.URL)
 		var tracks []watch.Rendition
 		for _, r := range got.Renditions {
-			tracks = append(tracks, watch.Rendition{URL: path.Base(r.URL), Height: r.Height, HasVideo: r.HasVideo, HasAudio: r.HasAudio, Alternate: r.Alternate})
+			tracks = append(tracks, watch.Rendition{URL: path.Base(r.URL), Height: r.Height, HasVideo: r.HasVideo, HasAudio: r.HasAudio, HasCaptions: r.HasCaptions, Alternate: r.Alternate})
 		}
 		if want := []watch.Rendition{
 			{URL: "ja.m3u8", HasAudio: true, Alternate: true}, {URL: "en.m3u8", HasAudio: true}, {URL: "144p.m3u8", Height: 144, HasVideo: true},
+			{URL: "text.m3u8", HasCaptions: true},
 		}; !slices.Equal(tracks, want) || got.State != watch.Live || !strings.HasSuffix(got.Manifest, "/media/live.m3u8") || got.Detail != "" {
 			t.Errorf("got %+v", got)
 		}

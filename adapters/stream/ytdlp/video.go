@@ -36,7 +36,8 @@ type video struct {
 	Release    float64  `json:"release_timestamp"` // Unix seconds: the scheduled, later the actual start
 	Formats    []format `json:"formats"`
 
-	Subtitles json.RawMessage `json:"subtitles"` // by language, lists of subtitle; a site's page decides their form
+	Subtitles         json.RawMessage `json:"subtitles"`          // by language, lists of subtitle; a site's page decides their form
+	AutomaticCaptions json.RawMessage `json:"automatic_captions"` // as Subtitles; also those that a manifest of YouTube lists
 }
 
 // subtitle is one form of the captions in a language.
@@ -140,14 +141,16 @@ func (v *video) renditions() (list []watch.Rendition, manifest string) {
 // captions returns the URL of the HLS playlist with captions as text, of the first language in the
 // order of the alphabet; empty without one.
 func (v *video) captions() string {
-	var all map[string][]subtitle
-	if json.Unmarshal(v.Subtitles, &all) != nil {
-		return ""
-	}
-	for _, language := range slices.Sorted(maps.Keys(all)) {
-		for _, s := range all[language] {
-			if strings.HasPrefix(s.Protocol, "m3u8") && isWebURL(s.URL) {
-				return s.URL
+	for _, list := range []json.RawMessage{v.Subtitles, v.AutomaticCaptions} {
+		var all map[string][]subtitle
+		if json.Unmarshal(list, &all) != nil {
+			continue
+		}
+		for _, language := range slices.Sorted(maps.Keys(all)) {
+			for _, s := range all[language] {
+				if strings.HasPrefix(s.Protocol, "m3u8") && isWebURL(s.URL) {
+					return s.URL
+				}
 			}
 		}
 	}
