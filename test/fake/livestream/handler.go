@@ -29,6 +29,8 @@ func fileName(r Rendition, p Packaging) string { return "media" + extension(r, p
 
 func extension(r Rendition, p Packaging) string {
 	switch {
+	case r.isText():
+		return ".vtt"
 	case p.Container == FMP4:
 		return ".m4s"
 	case p.Container == Packed && !r.HasVideo():

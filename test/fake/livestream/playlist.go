@@ -124,20 +124,24 @@ func (s *Stream) entry(n int64, first bool, r Rendition) Entry {
 }
 
 // MasterText returns the master playlist of renditions; uri names the media
-// playlist of each. Audio renditions beside others are listed as EXT-X-MEDIA.
+// playlist of each. Audio renditions beside others, and captions as text, are listed as EXT-X-MEDIA.
 func MasterText(renditions []Rendition, uri func(Rendition) string) string {
-	const group = "234"
+	const group, subtitles = "234", "386"
 	var b strings.Builder
 	b.WriteString("#EXTM3U\n#EXT-X-INDEPENDENT-SEGMENTS\n")
-	demuxed := false
+	demuxed, texts := false, ""
 	for _, r := range renditions {
-		if !r.HasVideo() && len(renditions) > 1 {
+		switch {
+		case r.isText():
+			texts = fmt.Sprintf(",SUBTITLES=%q", subtitles)
+			fmt.Fprintf(&b, "#EXT-X-MEDIA:URI=%q,TYPE=SUBTITLES,GROUP-ID=%q,NAME=\"English\",LANGUAGE=\"en\",DEFAULT=YES,AUTOSELECT=YES\n", uri(r), subtitles)
+		case !r.HasVideo() && len(renditions) > 1:
 			demuxed = true
 			fmt.Fprintf(&b, "#EXT-X-MEDIA:URI=%q,TYPE=AUDIO,GROUP-ID=%q,NAME=\"Default\",DEFAULT=YES,AUTOSELECT=YES\n", uri(r), group)
 		}
 	}
 	for _, r := range renditions {
-		if demuxed && !r.HasVideo() {
+		if r.isText() || demuxed && !r.HasVideo() {
 			continue
 		}
 		fmt.Fprintf(&b, "#EXT-X-STREAM-INF:BANDWIDTH=%d,CODECS=%q", r.Bandwidth, codecs(r.HasVideo(), r.HasAudio() || demuxed))
@@ -147,7 +151,7 @@ func MasterText(renditions []Rendition, uri func(Rendition) string) string {
 		if demuxed && !r.HasAudio() {
 			fmt.Fprintf(&b, ",AUDIO=%q", group)
 		}
-		fmt.Fprintf(&b, "\n%s\n", uri(r))
+		fmt.Fprintf(&b, "%s\n%s\n", texts, uri(r))
 	}
 	return b.String()
 }

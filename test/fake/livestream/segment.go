@@ -33,11 +33,24 @@ func (s *Stream) Segment(ctx context.Context, itag int, sequence uint64) ([]byte
 	if n < 0 || n >= end || n < end-available || s.isGap(n) {
 		return nil, fmt.Errorf("segment %d: %w", sequence, ErrNotFound)
 	}
+	if r.isText() {
+		return []byte(s.captionText(n)), nil
+	}
 	_, media, err := s.media(ctx, r, n)
 	if k := s.key(n); err == nil && k != nil {
 		return k.encrypt(media)
 	}
 	return media, err
+}
+
+// captionText returns segment n of captions as text: with a cue, or a header alone.
+func (s *Stream) captionText(n int64) string {
+	offset := s.begin(n)
+	header := fmt.Sprintf("WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:%d,LOCAL:00:00:00.000\n", ticksOf(firstTimestamp+s.position(offset)))
+	if last, _ := s.timeline.last(offset, NoCaptions, Captions); last.Do == NoCaptions {
+		return header
+	}
+	return header + fmt.Sprintf("\n00:00:00.000 --> 00:00:%06.3f\n<v Speaker>Line %d</v>\n", s.config.Segment.Seconds(), n)
 }
 
 func (s *Stream) isGap(n int64) bool {

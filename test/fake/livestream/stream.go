@@ -41,6 +41,9 @@ func (l *Library) Start(ctx context.Context, c Config) (*Stream, error) {
 		}
 	}
 	for _, r := range c.Renditions {
+		if r.isText() {
+			continue
+		}
 		for offset := time.Duration(0); offset < end; offset += c.Segment {
 			if err := s.prepare(ctx, r, offset); err != nil {
 				return nil, err
@@ -133,7 +136,7 @@ func (s *Stream) Overload(on bool) time.Time { return s.toggle(on, Overload, NoO
 func (s *Stream) Damage(on bool) time.Time { return s.toggle(on, Damage, NoDamage) }
 
 // NoCaptions empties the captions of renditions that have some, or lets their text go on, and returns
-// the instant of the first frame that does.
+// the instant of the first frame that does. Captions as text change with their next segment.
 func (s *Stream) NoCaptions(on bool) time.Time { return s.toggle(on, NoCaptions, Captions) }
 
 // Freeze stops the playlists, or lets them jump to the live edge, and returns

@@ -55,12 +55,17 @@ func (e *Env) PlayDetectors(t *testing.T) {
 		{"clipping", "clipped", "alert.clipping", "level", "full_scale_share", 0.2, 1, (*livestream.Stream).Overload, 0},
 		{"loudness_high", "loud", "alert.loudness_high", "level", "loudness_lufs", -5, 5, nil, 0},
 	}}
+	// Captions as text are those of another stream: a text in the packets of the picture counts as well.
+	text, captions := e.Watch(t, Video{
+		Config:    livestream.Config{Renditions: []livestream.Rendition{livestream.Muxed144p, livestream.CaptionText}},
+		Detectors: map[string]any{"captions_missing": map[string]any{"threshold_sec": 10}},
+	}), all[0][1:2]
 	uploadBars(s)
 	s.WaitChecks(2, time.Minute) // a picture that never moved cannot freeze, and captions that never came cannot be missed
 	// The other rendition is looked at each 10 s. Meanwhile the others come and go.
 	blacken := func(stream *livestream.Stream, on bool) time.Time { return stream.BlackIn(larger.Itag, on) }
 	rendition := trouble{"rendition", "rendition_bad", "alert.rendition", "onset", "black", 1, 1, blacken, 10 * time.Second}
-	black := rendition.toggle(s.Stream, true)
+	black, textBegins := rendition.toggle(s.Stream, true), toggle(text, captions, true)
 	for i, together := range all {
 		begins := toggle(s, together, true)
 		for i, c := range together {
@@ -70,13 +75,10 @@ func (e *Env) PlayDetectors(t *testing.T) {
 			assertAlert(s, rendition, black)
 			assertRendition(s, larger.Height, "black")
 			rendition.toggle(s.Stream, false)
+			assertAlert(text, captions[0], textBegins[0])
+			assertRecoveries(text, captions, textBegins, toggle(text, captions, false))
 		}
-		ends := toggle(s, together, false)
-		for i, c := range together {
-			back := s.WaitEvent(c.alert+"_recovered", time.Minute)
-			AssertNear(t, c.alert+": started_at of the recovery", back.Data.StartedAt, begins[i], sampleTolerance)
-			AssertNear(t, c.alert+": recovered_at", back.Data.RecoveredAt, ends[i], sampleTolerance)
-		}
+		assertRecoveries(s, together, begins, toggle(s, together, false))
 	}
 	s.WaitEvent("alert.rendition_recovered", time.Minute)
 	assertRendition(s, larger.Height, "ok")
@@ -84,6 +86,16 @@ func (e *Env) PlayDetectors(t *testing.T) {
 	s.WaitEvent(Ended, time.Minute)
 	for _, c := range append(slices.Concat(all...), rendition) {
 		s.Eventually(t, 20*time.Second, "the incident tells of the end of "+c.condition, func() bool { return incidentCondition(s, c)["ended_at"] != nil })
+	}
+}
+
+// assertRecoveries waits for the recoveries of what was found together.
+func assertRecoveries(s *Stream, together []trouble, begins, ends []time.Time) {
+	s.T.Helper()
+	for i, c := range together {
+		back := s.WaitEvent(c.alert+"_recovered", time.Minute)
+		AssertNear(s.T, c.alert+": started_at of the recovery", back.Data.StartedAt, begins[i], sampleTolerance)
+		AssertNear(s.T, c.alert+": recovered_at", back.Data.RecoveredAt, ends[i], sampleTolerance)
 	}
 }
 

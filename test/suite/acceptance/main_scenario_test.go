@@ -31,7 +31,7 @@ func TestOptionalDetectorsAreSeenFromOnsetToRecovery(t *testing.T) {
 	t.Parallel()
 	for _, runtime := range []string{"process", "inline"} {
 		t.Run(runtime, func(t *testing.T) {
-			runTimeline(t, 1)
+			runTimeline(t, 2)
 			startEnv(t, "WORKER_RUNTIME="+runtime).PlayDetectors(t)
 		})
 	}
