@@ -101,20 +101,23 @@ func judgeFreeze(m frozen, since time.Time, s Sample, _ func(string) float64) (f
 	}
 	moveUntil(math.MaxInt64)
 
-	v := Verdict{Since: since}
+	v := Verdict{Since: since, Values: map[string]float64{"still_sec": 0, "sound_moves": truth(s.hasSound())}}
 	if wasProved && !changedAt.IsZero() && changedAt.After(s.From) {
 		v.Bad = []Period{{began, changedAt}}
+		v.Values["still_sec"] = changedAt.Sub(began).Seconds()
 	}
-	if since.IsZero() || !m.Moved {
+	if across := !since.IsZero() && since.Before(s.From); !across {
 		return m, v
 	}
-	if across := since.Before(s.From); across {
-		m.Proved = m.Proved || !s.Video.Screened
-		v.Closely = true
-		if m.Proved {
-			v.Bad = append(v.Bad, Period{since, s.To})
-			v.Values = map[string]float64{"still_sec": s.To.Sub(since).Seconds(), "sound_moves": truth(s.hasSound())}
-		}
+	if !m.Moved {
+		v.Values = map[string]float64{"unmoved_sec": s.To.Sub(since).Seconds()}
+		return m, v
+	}
+	m.Proved = m.Proved || !s.Video.Screened
+	v.Closely = true
+	v.Values["still_sec"] = s.To.Sub(since).Seconds()
+	if m.Proved {
+		v.Bad = append(v.Bad, Period{since, s.To})
 	}
 	return m, v
 }

@@ -150,6 +150,31 @@ func TestWhatIsNoFreeze(t *testing.T) { // section 6.8
 	})
 }
 
+func TestTheValuesSayHowLongAPictureStandsAndWhetherItEverMoved(t *testing.T) { // section 6.8
+	j := judge(t, detector.Freeze)
+	expect := func(name string, sec float64, others int) {
+		t.Helper()
+		if v, has := j.values[name]; !has || v != sec || len(j.values) != 1+others {
+			t.Errorf("second %v: the values are %v, want a %s of %v", j.second-10, j.values, name, sec)
+		}
+	}
+	j.sample(still(1), "good since 0")
+	expect("still_sec", 0, 1)
+	j.sample(still(1), "good since 0")
+	expect("unmoved_sec", 15, 0)
+	j.sample(film(2), "good")
+	expect("still_sec", 0, 1)
+	j.sample(pictures(picture(0, 3, 2)), "good since 30", screened)
+	j.sample(pictures(picture(0, 3, 2)), "good since 30 closely", screened)
+	expect("still_sec", 15, 1)
+	j.sample(still(3), "30-55 since 30 closely")
+	expect("still_sec", 25, 1)
+	moves := still(3)
+	moves.Movement[10].Mean = 40
+	j.sample(moves, "30-62.2")
+	expect("still_sec", 32.2, 1)
+}
+
 func TestAFreezeGoesOnInAnotherRendition(t *testing.T) { // section 6.8
 	j := judge(t, detector.Freeze)
 	j.sample(film(1), "good")

@@ -11,7 +11,7 @@ var freezeWords = Words{
 		First:     "look at the output of the encoder and the switcher (a still, a frozen input?) → preview in YouTube Studio.",
 		Check:     "Does the programme output of the switcher move? If it does, the encoder or its input stands still. Sound that goes on means the uplink works.",
 		Settings:  map[string]string{"detectors.freeze.threshold_sec": "Frozen: alert after, s"},
-		Values:    map[string]string{"still_sec": "Stands still for, s", "sound_moves": "Sound goes on (1: yes)"},
+		Values:    map[string]string{"still_sec": "Stands still for, s", "sound_moves": "Sound goes on (1: yes)", "unmoved_sec": "Still; did not move since the watch began, s"},
 	},
 	Japanese: Phrases{
 		Title:     "映像フリーズ",
@@ -23,6 +23,6 @@ var freezeWords = Words{
 		First:     "エンコーダー/スイッチャーの出力（静止画？入力フリーズ？）→ YouTube Studioのプレビュー",
 		Check:     "スイッチャーの本線出力は動いていますか。動いていれば、エンコーダーかその入力が止まっています。音声が続いていれば、回線は正常です。",
 		Settings:  map[string]string{"detectors.freeze.threshold_sec": "フリーズの通知まで（秒）"},
-		Values:    map[string]string{"still_sec": "静止時間（秒）", "sound_moves": "音声の継続（1：あり）"},
+		Values:    map[string]string{"still_sec": "静止時間（秒）", "sound_moves": "音声の継続（1：あり）", "unmoved_sec": "静止画（監視開始から動きなし、秒）"},
 	},
 }

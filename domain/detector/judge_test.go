@@ -19,6 +19,7 @@ type judging struct {
 	before  time.Time
 	second  float64
 	setting map[string]float64
+	values  map[string]float64 // of the last verdict
 }
 
 var epoch = time.Date(2026, 1, 15, 20, 0, 0, 0, time.UTC)
@@ -49,7 +50,7 @@ func (j *judging) sample(measured detector.Measured, want string, changes ...fun
 	}
 	var v detector.Verdict
 	j.memory, v = j.d.Judge(j.memory, j.since, s, func(field string) float64 { return j.setting[field] })
-	j.since, j.before = v.Since, s.To
+	j.since, j.before, j.values = v.Since, s.To, v.Values
 	var got []string
 	for _, p := range v.Bad {
 		got = append(got, fmt.Sprintf("%v-%v", p.From.Sub(epoch).Seconds(), p.To.Sub(epoch).Seconds()))
