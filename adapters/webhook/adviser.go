@@ -84,6 +84,7 @@ func (a *Adviser) request(ctx context.Context, q opinions.Question) (*http.Reque
 	if err != nil {
 		return nil, err
 	}
+	req.Close = true // else a second answer to this question might be taken for that to the next, about another stream
 	req.Header.Set("Content-Type", contentType)
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("X-Event-Id", q.EventID)

@@ -126,6 +126,22 @@ func TestAnEndpointThatMisbehavesHasNoOpinion(t *testing.T) { // section 19.9
 	}
 }
 
+func TestASecondAnswerIsNoneToTheNextQuestion(t *testing.T) { // section 19.9
+	asked := map[string]bool{} // by connection
+	receiver := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		opinion := map[bool]string{false: "keep", true: "drop"}[asked[r.RemoteAddr]] // an answer that came late would be read now
+		asked[r.RemoteAddr] = true
+		_, _ = fmt.Fprintf(w, `{"opinion":%q}`, opinion)
+	})
+	a := webhook.NewAdviser(receiver.URL, keys(t, newKey), local(t), webhook.Config{})
+	defer a.Close()
+	for range 2 {
+		if o := a.Ask(t.Context(), question()); o.Verdict != incident.OpinionKeep {
+			t.Errorf("the opinion is %+v", o)
+		}
+	}
+}
+
 func TestAnEndpointInAPrivateNetworkIsAskedOnlyIfThatIsAllowed(t *testing.T) { // decision A2
 	receiver := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("it was asked") })
 	a := webhook.NewAdviser(receiver.URL, keys(t, newKey), webhook.NewGuard(nil, nil), webhook.Config{})
