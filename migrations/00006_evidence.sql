@@ -50,6 +50,7 @@ CREATE TABLE evidence_files (
     height      INT              NOT NULL,
     taken_at    TIMESTAMPTZ      NOT NULL,
     measure     DOUBLE PRECISION,
+    rendition_height INT         NOT NULL DEFAULT 0, -- lines; 0: unknown
     PRIMARY KEY (evidence_id, variant)
 );
 

@@ -35,7 +35,7 @@ func (c *Client) AddEvidence(ctx context.Context, u evidence.Upload, body io.Rea
 		path += "/" + url.PathEscape(string(f.Variant))
 		query.Set("sha256", f.Digest.String())
 		query.Set("taken_at", f.TakenAt.UTC().Format(time.RFC3339Nano))
-		for name, pixels := range map[string]int{"width": f.Width, "height": f.Height} {
+		for name, pixels := range map[string]int{"width": f.Width, "height": f.Height, "rendition_height": f.RenditionHeight} {
 			if pixels > 0 {
 				query.Set(name, strconv.Itoa(pixels))
 			}

@@ -162,7 +162,7 @@ func TestEvidenceArrivesUnchanged(t *testing.T) {
 	upload := func() evidence.Upload {
 		u := uploadOf(evidence.Onset, content)
 		u.Unclear, u.Record.Note = true, "clip: 100% lost & gone"
-		u.File.Width, u.File.Height, u.File.Measure = 640, 360, &luma
+		u.File.Width, u.File.Height, u.File.RenditionHeight, u.File.Measure = 640, 360, 720, &luma
 		return u
 	}
 	must.Do(t, g.AddEvidence(t.Context(), upload(), bytes.NewReader(content)))

@@ -45,6 +45,8 @@ type variantBody struct {
 	Height    *int             `json:"height"`
 	TakenAt   time.Time        `json:"taken_at"`
 	Measure   *float64         `json:"measure"`
+
+	RenditionHeight *int `json:"rendition_height"`
 }
 
 func (h evidenceHandlers) body(r evidence.Record) evidenceBody {
@@ -56,6 +58,7 @@ func (h evidenceHandlers) body(r evidence.Record) evidenceBody {
 	for _, f := range r.Files {
 		body.Variants = append(body.Variants, variantBody{
 			f.Variant, f.Variant.MediaType(), f.Digest.String(), f.Size, wire.OrNull(f.Width), wire.OrNull(f.Height), h.localTime(f.TakenAt), f.Measure,
+			wire.OrNull(f.RenditionHeight),
 		})
 	}
 	return body

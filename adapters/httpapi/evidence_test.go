@@ -33,7 +33,7 @@ func sha256Of(text string) string {
 
 // uploadURL returns the path of an upload.
 func uploadURL(variant, content string) string {
-	return internalURL + "/" + variant + evidenceMeta + "&taken_at=2024-01-15T10:54:30Z&width=640&height=360&measure=16.5&sha256=" + sha256Of(content)
+	return internalURL + "/" + variant + evidenceMeta + "&taken_at=2024-01-15T10:54:30Z&width=640&height=360&rendition_height=720&measure=16.5&sha256=" + sha256Of(content)
 }
 
 func upload(path, content string) func(*testAPI) *http.Request {

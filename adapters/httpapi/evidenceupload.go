@@ -38,7 +38,7 @@ func (h evidenceHandlers) putRecord(c *gin.Context) error {
 // upload is POST /internal/v1/monitors/{monitor_id}/evidence/{evidence_id}/{variant}
 // (section 16.2): one file, which is the body.
 func (h evidenceHandlers) upload(c *gin.Context) error {
-	query, err := readQuery(c, append(recordParameters, "sha256", "taken_at", "width", "height", "measure")...)
+	query, err := readQuery(c, append(recordParameters, "sha256", "taken_at", "width", "height", "rendition_height", "measure")...)
 	if err != nil {
 		return err
 	}
@@ -109,6 +109,9 @@ func readFile(c *gin.Context, query url.Values) (*evidence.File, error) {
 		return nil, err
 	}
 	if f.Height, err = readInt(query, "height", 0); err != nil {
+		return nil, err
+	}
+	if f.RenditionHeight, err = readInt(query, "rendition_height", 0); err != nil {
 		return nil, err
 	}
 	if query.Has("measure") {

@@ -57,11 +57,13 @@ type evidenceFileRow struct {
 	Height     int             `db:"height"`
 	TakenAt    time.Time       `db:"taken_at"`
 	Measure    sql.NullFloat64 `db:"measure"`
+
+	RenditionHeight int `db:"rendition_height"`
 }
 
 func (r evidenceFileRow) toFile() evidence.File {
 	f := evidence.File{
-		Variant: evidence.Variant(r.Variant), Size: r.Size, Width: r.Width, Height: r.Height, TakenAt: r.TakenAt.UTC(),
+		Variant: evidence.Variant(r.Variant), Size: r.Size, Width: r.Width, Height: r.Height, RenditionHeight: r.RenditionHeight, TakenAt: r.TakenAt.UTC(),
 	}
 	copy(f.Digest[:], r.SHA256)
 	if r.Measure.Valid {
@@ -266,9 +268,9 @@ func addEvidenceFile(ctx context.Context, tx *sqlx.Tx, id evidence.ID, f evidenc
 		measure = sql.NullFloat64{Float64: *f.Measure, Valid: true}
 	}
 	_, err = tx.ExecContext(ctx, `
-		INSERT INTO evidence_files (evidence_id, variant, sha256, size, width, height, taken_at, measure)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		id, f.Variant, f.Digest[:], f.Size, f.Width, f.Height, f.TakenAt.UTC(), measure)
+		INSERT INTO evidence_files (evidence_id, variant, sha256, size, width, height, rendition_height, taken_at, measure)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+		id, f.Variant, f.Digest[:], f.Size, f.Width, f.Height, f.RenditionHeight, f.TakenAt.UTC(), measure)
 	return err == nil, err
 }
 
@@ -346,7 +348,7 @@ func withFiles(ctx context.Context, q sqlx.QueryerContext, rows []evidenceRow) (
 	}
 	var files []evidenceFileRow
 	err := sqlx.SelectContext(ctx, q, &files, `
-		SELECT evidence_id, variant, sha256, size, width, height, taken_at, measure
+		SELECT evidence_id, variant, sha256, size, width, height, rendition_height, taken_at, measure
 		FROM evidence_files WHERE evidence_id = ANY (CAST($1 AS uuid[]))`, pq.Array(ids))
 	if err != nil {
 		return nil, err

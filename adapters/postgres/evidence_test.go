@@ -37,7 +37,7 @@ func days(n int) time.Duration             { return time.Duration(n) * 24 * time
 func file(v evidence.Variant, data []byte) evidence.File {
 	measure := 16.5
 	return evidence.File{
-		Variant: v, Digest: digestOf(data), Size: int64(len(data)), Width: 640, Height: 360, TakenAt: noon, Measure: &measure,
+		Variant: v, Digest: digestOf(data), Size: int64(len(data)), Width: 640, Height: 360, RenditionHeight: 720, TakenAt: noon, Measure: &measure,
 	}
 }
 

@@ -51,6 +51,8 @@ type askedPicture struct {
 	Width     int              `json:"width"`
 	Height    int              `json:"height"`
 	Measure   *float64         `json:"measure"` // mean luma 0 to 255, or dBFS; null: unknown
+
+	RenditionHeight int `json:"rendition_height"` // lines; 0: unknown
 }
 
 // Ask implements opinions.Adviser. It reads at most 64 KiB of the answer, for at most 1 s.
@@ -70,7 +72,7 @@ func (a *Adviser) request(ctx context.Context, q opinions.Question) (*http.Reque
 	asked := askedAlert{opinions.Schema, q.Test, q.AskedAt.UTC(), q.IncidentID, q.Condition, q.Event, []askedPicture{}}
 	parts := make([]outbound.FormPart, 1, 1+len(q.Pictures))
 	for _, p := range q.Pictures {
-		asked.Pictures = append(asked.Pictures, askedPicture{p.Variant, p.Variant.MediaType(), p.TakenAt, p.Width, p.Height, p.Measure})
+		asked.Pictures = append(asked.Pictures, askedPicture{p.Variant, p.Variant.MediaType(), p.TakenAt, p.Width, p.Height, p.Measure, p.RenditionHeight})
 		parts = append(parts, outbound.FormPart{
 			Name: string(p.Variant), FileName: p.Variant.FileName(evidence.ID(q.EventID)), ContentType: p.Variant.MediaType(), Bytes: p.Bytes,
 		})

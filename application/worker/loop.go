@@ -255,7 +255,7 @@ func (l *loop) step(o watch.Observation) {
 	if l.ports.Evidence.Store != nil {
 		l.collector.Add(l.captures.Step(now, capture.Input{
 			Observation: o, Media: l.watcher.Media(), Open: l.watcher.OpenConditions(), Events: events, Signals: signals,
-			SilenceDB: l.lanes.runner.setting(detector.SilenceDB),
+			SilenceDB: l.lanes.runner.setting(detector.SilenceDB), Others: l.watcher.OtherRenditions(),
 		})...)
 	}
 }

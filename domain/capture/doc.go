@@ -10,7 +10,8 @@
 // Pictures are taken before the alert, because a playlist may list less time than the
 // threshold: at the alert the onset would be gone. A condition of less than three
 // seconds, such as a pause in speech, costs nothing. One that ends without an alert costs
-// one segment.
+// one segment. Pictures are of the watched rendition or a better one; that at the onset of a
+// black rendition is of that one, as the newest look has decoded it.
 //
 // The package is pure: the same steps give the same jobs. A worker that continues
 // another one's watch captures nothing of a condition that was alerted before it began,

@@ -43,10 +43,11 @@ type Job struct {
 	EventID   string    // of the alert or recovery; "": not alerted yet
 	Instant   time.Time // the onset or the recovery, on the media timeline
 	Pictures  []Picture
-	Tracks    []Track // media around the instant, as far as they are known
-	Fetch     bool    // of Tracks, also fetch the segments that analysis did not
-	SilenceDB float64 // the level below which sound counts as silence, in dBFS
-	ExtraURL  string  // a playlist with better pictures than Tracks; "": there is none
+	Tracks    []Track         // media around the instant, as far as they are known
+	Fetch     bool            // of Tracks, also fetch the segments that analysis did not
+	SilenceDB float64         // the level below which sound counts as silence, in dBFS
+	Extra     watch.Rendition // with better pictures than Tracks; without a URL: there is none
+	Note      string          // why the pictures do not show the condition, in one line; "": they do
 
 	// The sound levels to show, and those that the checks have measured. Only a Complete
 	// has them.
@@ -58,11 +59,17 @@ type Job struct {
 type Picture struct {
 	Variant evidence.Variant
 	At      time.Time // on the media timeline
+
+	// Segment is that of another rendition, from which the picture is taken, and Height the lines of that one; nil: it
+	// is taken from Extra or Tracks.
+	Segment *watch.Segment
+	Height  int
 }
 
 // Track is the media of one watched playlist.
 type Track struct {
 	Video, Audio bool
+	Height       int             // lines of the picture; 0: unknown
 	Segments     []watch.Segment // consecutive, oldest first
 }
 
@@ -75,7 +82,7 @@ const (
 
 func picturesOf(phase evidence.Phase, instant time.Time) []Picture {
 	if phase == evidence.RecoveryPhase {
-		return []Picture{{evidence.Recovery, instant.Add(afterRecovery)}}
+		return []Picture{{Variant: evidence.Recovery, At: instant.Add(afterRecovery)}}
 	}
-	return []Picture{{evidence.Before, instant.Add(beforeOnset)}, {evidence.Onset, instant.Add(afterOnset)}}
+	return []Picture{{Variant: evidence.Before, At: instant.Add(beforeOnset)}, {Variant: evidence.Onset, At: instant.Add(afterOnset)}}
 }

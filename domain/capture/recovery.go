@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/trouble"
 )
@@ -15,6 +16,8 @@ type recovery struct {
 	event      string    // ID
 	instant    time.Time // on the media timeline
 	reportedAt time.Time // by the clock
+
+	rendition detector.Rendition // see episode
 }
 
 // captureRecoveries captures the recoveries whose picture is listed, or will not come.
@@ -43,8 +46,8 @@ func (t *Tracker) capture(r recovery) []Job {
 	if len(t.stream.media) == 0 {
 		return nil
 	}
-	return []Job{t.stream.withMedia(Job{
+	return []Job{t.stream.withRendition(t.stream.withMedia(Job{
 		Key: key(r.condition, evidence.RecoveryPhase, r.instant), Step: Complete, Condition: r.condition,
 		Phase: evidence.RecoveryPhase, EventID: r.event, Instant: r.instant, Fetch: true,
-	})}
+	}), r.rendition)}
 }

@@ -40,10 +40,9 @@ func Counterpart(p watch.Playlist, watched watch.Segment, at time.Time) (s watch
 	return watch.Segment{}, 0, false
 }
 
-// extraRendition returns the URL of the rendition that pictures are taken from: the
-// largest of up to MaxHeight lines. It returns "" if that has no more lines than the
-// watched one.
-func extraRendition(all []watch.Rendition, watched watch.Media) string {
+// extraRendition returns the rendition that pictures are taken from: the largest of up to MaxHeight lines. It
+// returns one without a URL if that has no more lines than the watched one.
+func extraRendition(all []watch.Rendition, watched watch.Media) watch.Rendition {
 	best := watch.Rendition{}
 	for _, r := range all {
 		if !r.HasVideo || r.Alternate || r.Height <= 0 || r.Height > MaxHeight || r.URL == "" {
@@ -55,9 +54,9 @@ func extraRendition(all []watch.Rendition, watched watch.Media) string {
 		}
 	}
 	if best.URL == watched.URL || watched.Height > 0 && best.Height <= watched.Height {
-		return ""
+		return watch.Rendition{}
 	}
-	return best.URL
+	return best
 }
 
 // merge adds the segments that a playlist now lists to those remembered. A listed one

@@ -1,9 +1,12 @@
 package capture
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/trouble"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
@@ -14,11 +17,19 @@ type stream struct {
 	media      []watch.Media     // the watched playlists; Segments are remembered
 	levels     []Level           // as measured by the checks
 	silenceDB  float64
+
+	others []watch.OtherRendition // beside the watched one, as last looked at
+	bad    detector.Rendition     // of others, that an open condition names
 }
 
 // learn remembers renditions and segments.
 func (s *stream) learn(in Input) {
-	s.silenceDB = in.SilenceDB
+	s.silenceDB, s.others = in.SilenceDB, in.Others
+	for _, c := range in.Open {
+		if named, ok := detector.NamedRendition(c.Values); ok && c.Detector.JudgesRenditions() {
+			s.bad = named
+		}
+	}
 	switch o := in.Observation.(type) {
 	case watch.Resolution:
 		if len(o.Renditions) > 0 {
@@ -72,10 +83,38 @@ func (s *stream) withMedia(j Job) Job {
 		j.Pictures = j.Pictures[:1] // there is no picture of no media
 	}
 	for _, m := range s.media {
-		j.Tracks = append(j.Tracks, Track{m.Video, m.Audio, around(m.Segments, j.Instant)})
+		j.Tracks = append(j.Tracks, Track{m.Video, m.Audio, m.Height, around(m.Segments, j.Instant)})
 		if m.Video {
-			j.ExtraURL = extraRendition(s.renditions, m)
+			j.Extra = extraRendition(s.renditions, m)
 		}
+	}
+	return j
+}
+
+// withRendition lets a job of a rendition that is not the watched one show that one, if it was black. Of one that was bad
+// otherwise there is nothing to see, which the job notes. Nothing else is taken from another rendition: it might be the
+// bad one.
+func (s *stream) withRendition(j Job, shown detector.Rendition) Job {
+	if d, _ := detector.Of(j.Condition); !d.JudgesRenditions() {
+		return j
+	}
+	j.Extra = watch.Rendition{}
+	if j.Phase == evidence.AlertPhase && shown.State != detector.RenditionBlack {
+		if j.Step == Complete {
+			j.Note = fmt.Sprintf("the bad quality (%s) has no picture: those of the watched one are shown", shown.State)
+		}
+		return j
+	}
+	for _, o := range s.others {
+		if o.Segment == nil || o.Height != shown.Height || o.Bandwidth != shown.Bandwidth {
+			continue
+		}
+		p, from := &j.Pictures[len(j.Pictures)-1], *o.Segment
+		if from.ProgramTime.IsZero() {
+			from.ProgramTime = j.Instant
+		}
+		p.Segment, p.Height, p.At = &from, o.Height, from.ProgramTime.Add(o.Shows)
+		break
 	}
 	return j
 }

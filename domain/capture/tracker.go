@@ -31,6 +31,8 @@ type episode struct {
 	due         time.Time // when the condition had lasted as long as its threshold
 	alertedAt   time.Time // by the clock
 	complete    bool      // nothing more is captured of the alert
+
+	rendition detector.Rendition // that the condition names, if it is of one
 }
 
 // Input holds the results of one step of the watcher.
@@ -40,6 +42,7 @@ type Input struct {
 	Open        []watch.OpenCondition
 	Events      []event.Event // with their IDs
 	Signals     []monitor.Signal
+	Others      []watch.OtherRendition
 	SilenceDB   float64 // the present setting, in dBFS
 }
 
@@ -71,13 +74,18 @@ func (t *Tracker) handleEvent(now time.Time, e event.Event) (jobs []Job) {
 		return t.beginOutage(trouble.NoMedia, e.ID, data.StartedAt)
 	case event.Recovered:
 		d := detectorOf(e.Type)
+		r := recovery{condition: d.Condition, event: e.ID, instant: data.RecoveredAt, reportedAt: now}
 		for _, p := range t.episodes {
-			if p.condition == d.Condition && !p.complete {
+			if p.condition != d.Condition {
+				continue
+			}
+			r.rendition = p.rendition
+			if !p.complete {
 				jobs = append(jobs, t.job(p, Complete))
 			}
 		}
 		t.forget(d.Condition)
-		t.recoveries = append(t.recoveries, recovery{d.Condition, e.ID, data.RecoveredAt, now})
+		t.recoveries = append(t.recoveries, r)
 	case event.Ended, event.MonitorFailure:
 		if e.IsBlindness() {
 			return t.beginOutage(trouble.Blind, e.ID, e.At)
@@ -142,12 +150,25 @@ func (t *Tracker) episode(condition trouble.Name, onset time.Time) *episode {
 			continue
 		}
 		if p.alert == "" && !p.complete && !p.onset.Equal(onset) {
-			*p = episode{condition: condition, onset: onset, instant: onset}
+			*p = t.stream.newEpisode(condition, onset)
 		}
 		return p
 	}
-	p := &episode{condition: condition, onset: onset, instant: onset}
-	t.episodes = append(t.episodes, p)
+	p := t.stream.newEpisode(condition, onset)
+	t.episodes = append(t.episodes, &p)
+	return &p
+}
+
+// newEpisode returns an episode that begins now. The media of a rendition's onset may be gone: two looks had to agree.
+// So the newest ones are collected, beside which it was looked at.
+func (s *stream) newEpisode(condition trouble.Name, onset time.Time) episode {
+	p := episode{condition: condition, onset: onset, instant: onset}
+	if d, _ := detector.Of(condition); d.JudgesRenditions() {
+		p.rendition = s.bad
+		if newest := s.newestStart(); !newest.IsZero() {
+			p.instant = newest
+		}
+	}
 	return p
 }
 
@@ -158,11 +179,11 @@ func (t *Tracker) forget(condition trouble.Name) {
 // job returns a step of an episode, with the media that are known now.
 func (t *Tracker) job(p *episode, s Step) Job {
 	p.collectedTo = t.stream.mediaEnd()
-	return t.stream.withMedia(Job{
+	return t.stream.withRendition(t.stream.withMedia(Job{
 		Key: key(p.condition, evidence.AlertPhase, p.onset), Step: s, Condition: p.condition, Phase: evidence.AlertPhase,
 		EventID: p.alert, Instant: p.instant, Fetch: p.alert != "",
 		LevelsTo: p.due.Add(After),
-	})
+	}), p.rendition)
 }
 
 func key(condition trouble.Name, phase evidence.Phase, at time.Time) string {

@@ -255,8 +255,77 @@ func TestPicturesComeFromUpTo720Lines(t *testing.T) {
 			var tracker capture.Tracker
 			tracker.Step(at(100), capture.Input{Observation: watch.Playlist{Renditions: c.listed}, Media: playlist(100)})
 			jobs := tracker.Step(at(104), capture.Input{Media: playlist(104), Open: black(100, 104, false)})
-			if len(jobs) != 1 || jobs[0].ExtraURL != c.want {
+			if len(jobs) != 1 || jobs[0].Extra.URL != c.want {
 				t.Errorf("%v, want %q", jobs, c.want)
+			}
+		})
+	}
+}
+
+// rendition is the condition of a rendition of 360 lines from second 40 on, found at second 100.
+func rendition(now float64, state detector.RenditionState, alerted bool, events ...event.Event) step {
+	d, _ := detector.Of("rendition_bad")
+	return step{now: now, events: events, open: []watch.OpenCondition{{
+		Detector: d, Onset: at(40), BadUntil: at(now), Alerted: alerted, Values: map[string]float64{"height": 360, "kbps": 800, string(state): 1},
+	}}}
+}
+
+func TestTheCaptureOfARenditionShowsThatOne(t *testing.T) { // section 16.2
+	recovered := event.Event{ID: "recovery", Type: "alert.rendition_recovered", Data: event.Recovered{StartedAt: at(40), RecoveredAt: at(130)}}
+	alerted := event.Event{ID: "alert", Type: "alert.rendition", Data: event.Alert{StartedAt: at(40), ThresholdSec: 60}}
+	shown := func(start int) []watch.OtherRendition {
+		s := segments(start, start+2)[0]
+		s.URI = fmt.Sprintf("360/%d", start)
+		return []watch.OtherRendition{{Height: 720, Bandwidth: 2_000_000, Segment: &watch.Segment{URI: "720"}}, {Height: 360, Bandwidth: 800_000, Segment: &s, Shows: time.Second}}
+	}
+	undated := []watch.OtherRendition{{Height: 360, Bandwidth: 800_000, Segment: &watch.Segment{URI: "360/undated"}}}
+	const note = ` "the bad quality (stalled) has no picture: those of the watched one are shown"`
+	for name, c := range map[string]struct {
+		state          detector.RenditionState
+		others, better []watch.OtherRendition
+		want           []string
+	}{
+		"it is black": {detector.RenditionBlack, shown(96), shown(128), []string{
+			"collect before@97 onset@97:360p of 360/96", "report before@97 onset@97:360p of 360/96", "complete before@97 onset@97:360p of 360/96",
+			"complete recovery@129:360p of 360/128",
+		}},
+		"it was not looked at since a restart": {detector.RenditionBlack, shown(96)[:1], nil, []string{
+			"collect before@97 onset@98.3", "report before@97 onset@98.3", "complete before@97 onset@98.3", "complete recovery@130.5",
+		}},
+		"the playlist states no time": {detector.RenditionBlack, undated, nil, []string{
+			"collect before@97 onset@98:360p of 360/undated", "report before@97 onset@98:360p of 360/undated", "complete before@97 onset@98:360p of 360/undated",
+			"complete recovery@130.5",
+		}},
+		"it stands still": {detector.RenditionStalled, shown(96), shown(128), []string{
+			"collect before@97 onset@98.3", "report before@97 onset@98.3", "complete before@97 onset@98.3" + note, "complete recovery@129:360p of 360/128",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var tracker capture.Tracker
+			var got []string
+			listed := watch.Playlist{Renditions: []watch.Rendition{{URL: "360", Height: 360, HasVideo: true}}} // larger than the watched one
+			for _, s := range []step{{now: 90}, rendition(100, c.state, false), rendition(110, c.state, true, alerted), rendition(128, c.state, true), {now: 132, events: []event.Event{recovered}}} {
+				in := s.input()
+				in.Observation, in.Others = listed, c.others
+				if s.now == 132 {
+					in.Others = c.better
+				}
+				for _, j := range tracker.Step(at(s.now), in) {
+					line := string(j.Step)
+					for _, p := range j.Pictures {
+						line += fmt.Sprintf(" %s@%g", p.Variant, p.At.Sub(zero).Seconds())
+						if p.Segment != nil {
+							line += fmt.Sprintf(":%dp of %s", p.Height, p.Segment.URI)
+						}
+					}
+					if line += j.Extra.URL; j.Note != "" {
+						line += fmt.Sprintf(" %q", j.Note)
+					}
+					got = append(got, line)
+				}
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("got\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(c.want, "\n  "))
 			}
 		})
 	}

@@ -2,6 +2,7 @@ package detector
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -72,4 +73,17 @@ func judgeRenditions(m renditionMemory, _ time.Time, s Sample, _ func(string) fl
 		v.Unknown = true
 	}
 	return next, v
+}
+
+// NamedRendition returns the rendition that the values of a verdict name: its height, its bandwidth and, if it is bad
+// by the newest look, its state.
+func NamedRendition(values map[string]float64) (r Rendition, ok bool) {
+	_, ok = values["height"]
+	r.Height, r.Bandwidth = int(values["height"]), int(math.Round(values["kbps"]*1000))
+	for _, s := range RenditionStates() {
+		if values[string(s)] == 1 {
+			r.State = s
+		}
+	}
+	return r, ok
 }

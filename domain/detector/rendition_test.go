@@ -53,6 +53,9 @@ func TestTheValuesSayWhichRenditionIsBadAndHow(t *testing.T) {
 		{Height: 360, Bandwidth: 800_000, State: detector.RenditionBlack, Looks: 2},
 	}}
 	_, v := d.Judge(nil, epoch, s, nil)
+	if named, ok := detector.NamedRendition(v.Values); !ok || named.Height != 720 || named.Bandwidth != 2_800_000 || named.State != detector.RenditionStalled {
+		t.Errorf("the values %v name %+v", v.Values, named)
+	}
 	want := map[string]float64{"qualities": 3, "bad": 2, "height": 720, "kbps": 2800, "stalled": 1}
 	for name, value := range want {
 		if v.Values[name] != value {

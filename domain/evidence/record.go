@@ -64,6 +64,8 @@ type File struct {
 	Height  int       // pixels, likewise
 	TakenAt time.Time // the time of the picture, or of the clip's first picture
 	Measure *float64  // mean luma (0–255) of a picture, level (dBFS) of a sound; nil: not measured
+
+	RenditionHeight int // lines of the rendition that it was taken from, before it was made smaller; 0: unknown, or no picture
 }
 
 // Upload describes one file of a record that a worker sends, or only the record.
@@ -130,6 +132,7 @@ func CleanNote(text string) string {
 // Limits of a file's description.
 const (
 	maxPixels  = 4096
+	maxLines   = math.MaxInt32
 	maxMeasure = 1000
 )
 
@@ -145,6 +148,9 @@ func (f File) Valid() error {
 	}
 	if f.Width < 0 || f.Width > maxPixels || f.Height < 0 || f.Height > maxPixels {
 		refuse("width and height are %d and %d; accepted are 0 to %d", f.Width, f.Height, maxPixels)
+	}
+	if f.RenditionHeight < 0 || f.RenditionHeight > maxLines {
+		refuse("rendition_height is %d; accepted are 0 to %d", f.RenditionHeight, maxLines)
 	}
 	if year := f.TakenAt.Year(); year < 2000 || year > 9998 {
 		refuse("taken_at is in the year %d; accepted are 2000 to 9998", year)

@@ -41,6 +41,8 @@ type otherRendition struct {
 
 	found   detector.RenditionState // by a look that waits for a sample of the watched picture; empty: none waits
 	foundAt time.Time               // when that look ended
+	decoded *Segment                // see OtherRendition.Segment
+	shows   time.Duration           // see OtherRendition.Shows
 }
 
 // renditionInterval returns the time between two looks at other renditions: maxRenditionInterval, or the

@@ -115,6 +115,38 @@ func TestWhatALookAtARenditionFinds(t *testing.T) { // S22
 	}
 }
 
+func TestEvidenceShowsTheSegmentThatTheNewestLookHasDecoded(t *testing.T) { // S22, section 16.2
+	detectortest.Add(t, judged())
+	viaMaster := func(w *world) { w.viaMaster = true }
+	for name, c := range map[string]struct {
+		set  []option
+		want string // which rendition, and the instant of its picture
+	}{
+		"it is good":          {nil, "720p at 238"},
+		"it is black":         {[]option{blackIn("/720p/", 150, 290)}, "720p at 238"},
+		"it gets black":       {[]option{blackIn("/720p/", 239, 290)}, "720p at 239"},
+		"it cannot be read":   {[]option{noPlaylistIn("/720p/", 150, 290)}, "720p"},
+		"its segments fail":   {[]option{noSegmentIn("/720p/", 150, 290)}, "720p"},
+		"its playlist stands": {[]option{stallsIn("/720p/", 150, 350)}, "720p"},
+		"it is gone":          {[]option{viaMaster, goneAt(720, 150, never)}, "720p"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := scenario(t, append([]option{looksAtOthers(90), renditions(144, 720)}, c.set...)...).from(60).until(255)
+			var got []string
+			for _, r := range w.watcher.OtherRenditions() {
+				shown := fmt.Sprintf("%dp", r.Height)
+				if r.Segment != nil {
+					shown += fmt.Sprint(" at ", sec(r.Segment.ProgramTime.Add(r.Shows)))
+				}
+				got = append(got, shown)
+			}
+			if got := strings.Join(got, ", "); got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
 func TestTheClockThatIsSetDelaysNoLook(t *testing.T) { // S1, S22
 	detectortest.Add(t, judged())
 	w := scenario(t, looksAtOthers(90), renditions(144, 360, 720), func(w *world) { w.viaMaster = true }).from(10_060).until(10_130)

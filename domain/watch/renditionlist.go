@@ -53,7 +53,7 @@ func (o otherRenditionLooks) list(listed []Rendition, began time.Time) {
 	}
 	next := slices.Clone(matched)
 	for _, r := range known {
-		r.URL, r.LookedAt = "", began
+		r.URL, r.LookedAt, r.decoded = "", began, nil
 		r.record(detector.RenditionGone, &o.emitter)
 		if o.now.Sub(r.Since) < recoveryLooks {
 			next = append(next, r)

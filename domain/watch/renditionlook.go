@@ -39,6 +39,7 @@ func (o otherRenditionLooks) handle(l RenditionLook) {
 // about the rendition. Nor does a segment that cannot be decoded, if none ever could: its codec may be unknown here.
 func (r *otherRendition) find(l RenditionLook, watched mediaTime) detector.RenditionState {
 	failure := l.Playlist.Failure
+	r.decoded, r.shows = nil, 0
 	if failure == nil && len(l.Playlist.Segments) > 0 {
 		if r.noteMovement(l.Playlist, watched); r.Stands {
 			return detector.RenditionStalled
@@ -46,15 +47,18 @@ func (r *otherRendition) find(l RenditionLook, watched mediaTime) detector.Rendi
 	}
 	switch a := l.Analysis; {
 	case failure != nil:
-	case a == nil:
+	case a == nil || len(l.Playlist.Segments) == 0:
 		failure = NewFailure(FailureMalformed, "the playlist lists no segment")
 	case a.Failure != nil:
 		failure = a.Failure
 	case !a.Video.Decoded():
 		failure = NewFailure(FailureUndecodable, "no picture could be decoded")
-	case len(a.Intervals[detector.Blackout]) > 0:
-		return detector.RenditionBlack
 	default:
+		r.decoded = &l.Playlist.Segments[len(l.Playlist.Segments)-1]
+		if black := a.Intervals[detector.Blackout]; len(black) > 0 {
+			r.shows = black[0].From
+			return detector.RenditionBlack
+		}
 		return detector.RenditionOK
 	}
 	switch failure.Kind {

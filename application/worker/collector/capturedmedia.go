@@ -34,7 +34,7 @@ func (m *capturedMedia) gather(ctx context.Context, j capture.Job) {
 			m.tracks = append(m.tracks, &track{file: file})
 		}
 		t := m.tracks[i]
-		t.video, t.audio, t.listed = want.Video, want.Audio, want.Segments
+		t.video, t.audio, t.height, t.listed = want.Video, want.Audio, want.Height, want.Segments
 		for _, s := range want.Segments {
 			content := m.kept.content(s)
 			if content == nil || t.has(s) {
@@ -105,7 +105,7 @@ func (m *capturedMedia) fetchAlone(ctx context.Context, s watch.Segment) (*track
 	}
 	t := &track{file: file}
 	if err := t.fetch(ctx, m.segments, s); err != nil {
-		_ = file.Close()
+		t.close()
 		return nil, err
 	}
 	return t, nil
@@ -114,7 +114,7 @@ func (m *capturedMedia) fetchAlone(ctx context.Context, s watch.Segment) (*track
 // close frees the disk.
 func (m *capturedMedia) close() {
 	for _, t := range m.tracks {
-		_ = t.file.Close()
+		t.close()
 	}
 	m.tracks = nil
 }

@@ -219,6 +219,9 @@ func (c *Collector) do(j capture.Job) {
 		clip := clipMaker{tools: c.ports.Tools, media: &r.media, files: &r.files, defects: &r.defects, instant: r.instant}
 		clip.make(making, j)
 		r.end()
+		if j.Note != "" { // nothing has failed, so the log has no line of it
+			r.defects.note("%s", j.Note)
+		}
 	}
 	c.uploads.add(r)
 }

@@ -223,6 +223,9 @@ func (w *world) AddEvidence(_ context.Context, u evidence.Upload, body io.Reader
 		if m := u.File.Measure; m != nil && u.File.Width > 0 {
 			line += fmt.Sprintf(" %.0f", *m)
 		}
+		if h := u.File.RenditionHeight; h > 0 {
+			line += fmt.Sprintf(" of %dp", h)
+		}
 	}
 	if u.Unclear {
 		line += " unclear"
@@ -241,7 +244,7 @@ func segmentsOf(rendition string, from, to int) (all []watch.Segment) {
 // job is a step of a blackout from second 100 on.
 func job(step capture.Step, eventID string, until int) capture.Job {
 	return capture.Job{
-		Key: "black", Step: step, Condition: "black", SilenceDB: -50, Phase: evidence.AlertPhase, EventID: eventID, Instant: at(100), ExtraURL: "720",
+		Key: "black", Step: step, Condition: "black", SilenceDB: -50, Phase: evidence.AlertPhase, EventID: eventID, Instant: at(100), Extra: watch.Rendition{URL: "720"},
 		Fetch:      eventID != "",
 		Pictures:   []capture.Picture{{Variant: evidence.Before, At: at(99)}, {Variant: evidence.Onset, At: at(100.3)}},
 		Tracks:     []capture.Track{{Video: true, Audio: true, Segments: segmentsOf("144", 90, until)}},
@@ -284,6 +287,41 @@ func TestAnAlertsEvidenceIsStored(t *testing.T) {
 			t.Errorf("the better rendition was asked for %d times", w.extraAsked)
 		}
 	})
+}
+
+func TestThePictureOfAnotherRenditionComesFromItsSegment(t *testing.T) { // section 16.2
+	for name, c := range map[string]struct {
+		missing string // the segment that cannot be had
+		want    []string
+	}{
+		"it can be had": {"", []string{"id-1 alert alert before 180 of 144p", "id-1 alert alert onset 0 of 360p"}},
+		"it cannot":     {"360/104", []string{"id-1 alert alert before 180 of 144p", "id-1 alert alert onset 180 of 144p"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &world{missing: func(s watch.Segment) bool { return s.URI == c.missing }}
+			if c.missing != "" {
+				w.blackTo = at(100) // the watched one is good
+			}
+			j := job(capture.Report, "alert", 114)
+			j.Condition, j.Extra, j.Tracks[0].Height = "rendition_bad", watch.Rendition{}, 144
+			j.Pictures[1] = capture.Picture{Variant: evidence.Onset, At: at(105), Segment: &segmentsOf("360", 104, 106)[0], Height: 360}
+			end := j
+			end.Step, end.Note = capture.Complete, "a note"
+			w.collect(t, j, end)
+			if len(w.stored) < 3 || !slices.Equal(w.stored[:2], c.want) {
+				t.Errorf("stored %v, want %v", w.stored, c.want)
+			}
+			if last := w.stored[len(w.stored)-1]; !strings.Contains(last, "note: ") || !strings.HasSuffix(last, "a note") {
+				t.Errorf("the last that was stored is %s", last)
+			}
+			if logged := strings.Contains(w.log.String(), "incomplete"); logged != (c.missing != "") {
+				t.Errorf("log: %s", w.log.String())
+			}
+			if w.extraAsked > 0 {
+				t.Errorf("a better rendition was asked for")
+			}
+		})
+	}
 }
 
 func TestABrightOnsetIsUnclearOnlyWhereTheDetectorSaysSo(t *testing.T) { // section 16.2
@@ -678,7 +716,7 @@ func TestOneSegmentIsFetchedForThePictureBeforeAnAlert(t *testing.T) { // sectio
 		all := segmentsOf("144", 90, 114)
 		analyse(t, c, all[1], all[5])
 		j := job(capture.Collect, "", 104)
-		j.ExtraURL = ""
+		j.Extra = watch.Rendition{}
 		c.Add(j, capture.Job{Key: "black", Step: capture.Discard})
 		c.Stop(time.Minute)
 		if want := []string{"144/98"}; !slices.Equal(w.fetched, want) {
@@ -708,7 +746,7 @@ func TestAFewSegmentsAreKept(t *testing.T) {
 					_ = kept.Close()
 				}
 				j := job(capture.Complete, "alert", 114)
-				j.ExtraURL, j.Tracks[0].Segments = "", segmentsOf("144", 40, 120)
+				j.Extra, j.Tracks[0].Segments = watch.Rendition{}, segmentsOf("144", 40, 120)
 				collecting.Add(j)
 				collecting.Stop(time.Minute)
 				if got := 40 - len(w.fetched); got != c.want {
@@ -783,7 +821,7 @@ func TestCollectorsOfAProcessShareMemory(t *testing.T) {
 						_ = kept.Close()
 					}
 					j := job(capture.Complete, "alert", 114)
-					j.ExtraURL, j.Tracks[0].Segments = "", segmentsOf("144", 60, 120)
+					j.Extra, j.Tracks[0].Segments = watch.Rendition{}, segmentsOf("144", 60, 120)
 					collecting.Add(j)
 					defer func() {
 						collecting.Stop(time.Minute)

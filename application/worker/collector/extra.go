@@ -18,8 +18,8 @@ type extraSegment struct {
 // watched one if the track does not have it.
 func (s *pictures) fetchExtra(ctx context.Context, j capture.Job, t *track, watched watch.Segment, at time.Time) *extraSegment {
 	extra := &extraSegment{}
-	if j.ExtraURL != "" {
-		extra.track = s.fetchBetter(ctx, j.ExtraURL, watched, at)
+	if j.Extra.URL != "" {
+		extra.track = s.fetchBetter(ctx, j.Extra, watched, at)
 	}
 	if extra.track == nil {
 		if err := t.fetch(ctx, s.media.segments, watched); err != nil {
@@ -30,10 +30,10 @@ func (s *pictures) fetchExtra(ctx context.Context, j capture.Job, t *track, watc
 }
 
 // fetchBetter fetches the segment of another rendition at a time, or returns nil.
-func (s *pictures) fetchBetter(ctx context.Context, url string, watched watch.Segment, at time.Time) *track {
-	p := s.playlists.ReadPlaylist(request.WithEgress(ctx, watched.Egress), url)
+func (s *pictures) fetchBetter(ctx context.Context, r watch.Rendition, watched watch.Segment, at time.Time) *track {
+	p := s.playlists.ReadPlaylist(request.WithEgress(ctx, watched.Egress), r.URL)
 	if p.Failure != nil {
-		s.defects.note("better rendition: %v", p.Failure)
+		s.defects.note("another rendition: %v", p.Failure)
 		return nil
 	}
 	better, _, ok := capture.Counterpart(p, watched, at)
@@ -41,17 +41,23 @@ func (s *pictures) fetchBetter(ctx context.Context, url string, watched watch.Se
 		return nil
 	}
 	better.Egress = watched.Egress
-	t, err := s.media.fetchAlone(ctx, better)
+	return s.fetchOther(ctx, better, r.Height)
+}
+
+// fetchOther fetches a segment of another rendition, or returns nil.
+func (s *pictures) fetchOther(ctx context.Context, other watch.Segment, height int) *track {
+	t, err := s.media.fetchAlone(ctx, other)
 	if err != nil {
-		s.defects.note("better rendition: %v", err)
+		s.defects.note("another rendition: %v", err)
 		return nil
 	}
+	t.height = height
 	return t
 }
 
 func (e *extraSegment) close() {
 	if e.track != nil {
-		_ = e.file.Close()
+		e.track.close()
 	}
 }
 

@@ -58,11 +58,17 @@ func (s *pictures) take(ctx context.Context, j capture.Job) {
 			}
 		}
 		var sources []pictureSource
+		if p.Segment != nil {
+			if other := s.fetchOther(ctx, *p.Segment, p.Height); other != nil {
+				defer other.close()
+				sources = append(sources, pictureSource{other.media(other.parts), p.At.Sub(p.Segment.ProgramTime), p.Height})
+			}
+		}
 		if m, offset, ok := extra.picture(at); ok {
-			sources = append(sources, pictureSource{m, offset})
+			sources = append(sources, pictureSource{m, offset, extra.height})
 		}
 		if m, offset, ok := video.picture(p, j.Instant); ok {
-			sources = append(sources, pictureSource{m, offset})
+			sources = append(sources, pictureSource{m, offset, video.height})
 		}
 		switch {
 		case len(sources) > 0:
@@ -79,22 +85,23 @@ func (s *pictures) take(ctx context.Context, j capture.Job) {
 type pictureSource struct {
 	media  Media
 	offset time.Duration
+	height int // lines of its rendition; 0: unknown
 }
 
 // takeOne takes a picture from the first of the sources, or from the second if that fails. The
-// first of two is of a better rendition.
+// first of two is of another rendition.
 func (s *pictures) takeOne(ctx context.Context, p capture.Picture, sources []pictureSource) {
 	from := sources[0]
 	raw, err := s.tools.Picture(ctx, from.media, from.offset)
 	if err != nil && len(sources) > 1 {
-		s.defects.note("better rendition: %v", err)
+		s.defects.note("another rendition: %v", err)
 		from = sources[1]
 		raw, err = s.tools.Picture(ctx, from.media, from.offset)
 	}
 	taken := takenPicture{variant: p.Variant}
 	var f evidence.File
 	if err == nil {
-		f, err = pictureFile(p, from.media.Segment.ProgramTime.Add(from.offset), raw)
+		f, err = pictureFile(p, from, raw)
 	}
 	if err != nil {
 		s.defects.note("%s: %v", p.Variant, err)
@@ -121,7 +128,7 @@ func (s *pictures) isUnclear() bool {
 }
 
 // pictureFile describes a JPEG. Its measure is the mean luma.
-func pictureFile(p capture.Picture, at time.Time, raw []byte) (evidence.File, error) {
+func pictureFile(p capture.Picture, from pictureSource, raw []byte) (evidence.File, error) {
 	config, err := jpeg.DecodeConfig(bytes.NewReader(raw))
 	switch {
 	case err != nil:
@@ -133,7 +140,10 @@ func pictureFile(p capture.Picture, at time.Time, raw []byte) (evidence.File, er
 	if err != nil {
 		return evidence.File{}, err
 	}
-	return evidence.File{Variant: p.Variant, Width: config.Width, Height: config.Height, TakenAt: at.UTC(), Measure: &luma}, nil
+	return evidence.File{
+		Variant: p.Variant, Width: config.Width, Height: config.Height, RenditionHeight: from.height,
+		TakenAt: from.media.Segment.ProgramTime.Add(from.offset).UTC(), Measure: &luma,
+	}, nil
 }
 
 // Limits of a picture, in pixels.

@@ -25,6 +25,7 @@ var errMediaTooLarge = errors.New("the media are too large to be kept")
 // track is the media of one playlist in a temporary file.
 type track struct {
 	video, audio bool
+	height       int             // lines of the picture; 0: unknown
 	listed       []watch.Segment // around the instant, oldest first
 	file         TempFile
 	size         int64
@@ -37,6 +38,9 @@ type part struct {
 	segment      watch.Segment
 	offset, size int64
 }
+
+// close frees its bytes.
+func (t *track) close() { _ = t.file.Close() }
 
 // has reports whether the file has the media of a segment, perhaps by another URL.
 func (t *track) has(s watch.Segment) bool {

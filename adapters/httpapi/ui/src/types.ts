@@ -179,6 +179,7 @@ export interface EvidenceFile {
   height: number | null;
   taken_at: string;
   measure: number | null;
+  rendition_height?: number | null;
 }
 
 export interface Evidence {

@@ -5,7 +5,7 @@ import { clockDay, fractional, secondsBetween } from "../time";
 import type { Condition, Evidence, Incident, Monitor } from "../types";
 import { Now } from "./Now";
 import { File, NoPicture } from "./Picture";
-import { measureOf } from "./Tile";
+import { factsOf } from "./Tile";
 
 interface Props {
   incident: Incident;
@@ -14,6 +14,8 @@ interface Props {
   name: string;
   monitor: Monitor | null;
 }
+
+const lateSec = 10; // another quality is looked at a minute or more after it turned bad
 
 // ConditionPictures has the pictures of one condition: before, at the onset, and after it or as it is now.
 export function ConditionPictures({ incident, condition, all, name, monitor }: Props) {
@@ -25,6 +27,7 @@ export function ConditionPictures({ incident, condition, all, name, monitor }: P
   const size = onset ?? before ?? after;
   const newest = alert?.event_id === condition.alert?.event_id;
   const lead = before && newest ? secondsBetween(before.file.taken_at, condition.last_started_at) : 0;
+  const late = onset && newest ? secondsBetween(condition.last_started_at, onset.file.taken_at) > lateSec : false;
   const own = (all ?? []).filter((e) => e.condition === condition.name);
   const notes = [...new Set(own.map((e) => e.note).filter((n): n is string => n !== null))];
   return (
@@ -39,7 +42,7 @@ export function ConditionPictures({ incident, condition, all, name, monitor }: P
       </div>
       <div class="shots">
         <Shot found={before} word={words.before} what={lead > 0 ? words.beforeOnset(fractional(lead)) : ""} name={name} />
-        <Shot found={onset} word={words.onset} what={words.onsetText} name={name} bad />
+        <Shot found={onset} word={words.onset} what={late ? "" : words.onsetText} name={name} bad />
         {after || monitor?.status !== "monitoring" || incident.state === "resolved" ? (
           <Shot found={after} word={words.after} what={words.afterText} name={name} />
         ) : (
@@ -73,7 +76,7 @@ function Shot({ found, word, what, name, bad = false }: { found: Found | null; w
         <b>{word}</b>
         <span class="num right">{found && clockDay(found.file.taken_at, now.peek())}</span>
         <span class={found ? "not-phone" : ""}>{found ? what : words.noPicture}</span>
-        <span class="num right">{found && measureOf(found.file)}</span>
+        <span class="num right">{found && factsOf(found.file)}</span>
       </figcaption>
     </figure>
   );

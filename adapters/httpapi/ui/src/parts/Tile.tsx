@@ -178,16 +178,17 @@ function Caption({ word, file }: { word: string; file: EvidenceFile }) {
       <span>
         <b>{word}</b> <span class="num">{clock(file.taken_at)}</span>
       </span>
-      {measureOf(file) && <span class="num">{measureOf(file)}</span>}
+      {factsOf(file) && <span class="num">{factsOf(file)}</span>}
     </span>
   );
 }
 
-// measureOf is the luma of a picture in percent, or the level of a sound.
-export function measureOf(file: EvidenceFile): string {
+// factsOf is the quality that a picture was taken from and its luma in percent, or the level of a sound.
+export function factsOf(file: EvidenceFile): string {
   if (file.measure === null) return "";
   if (file.media_type === "application/json" || file.variant === "level") return file.measure <= -90 ? "−∞ dB" : `${decimal(file.measure)} dB`;
-  return text.value.wall.luma(decimal((file.measure / 255) * 100, 0));
+  const luma = text.value.wall.luma(decimal((file.measure / 255) * 100, 0));
+  return file.rendition_height ? `${file.rendition_height}p · ${luma}` : luma;
 }
 
 function Shown({ item, name }: { item: Item; name: string }) {

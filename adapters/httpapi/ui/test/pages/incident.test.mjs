@@ -60,7 +60,7 @@ test("a further detector needs no page: wall, incident and events have the words
   open(fill, async (page, gateway) => {
     const one = incident(1, { severity: 0, severity_now: 0, started_at: at(580), conditions: [{ ...condition("imagined", 580, null, "event-3"), alert: { ...condition("imagined", 580, null, "event-3").alert, criteria: { difference: 0.25 } } }] });
     gateway.updateIncident(one);
-    gateway.evidence = [captured(3, "imagined", "alert", [file("before", 579), file("onset", 581)])];
+    gateway.evidence = [captured(3, "imagined", "alert", [file("before", 579), { ...file("onset", 581), rendition_height: 360 }])];
     gateway.routes.set(`GET /api/v1/monitors/${monitor(1).monitor_id}`, () => [200, monitor(1)]);
     gateway.routes.set(`GET /api/v1/monitors/${monitor(1).monitor_id}/events`, () => [200, { events: [
       { event_id: "event-4", event_type: "alert.imaginary_recovered", created_at: at(590), webhook_status: "sent", webhook_last_error: null, sent_at: at(590), attempts: [], payload: { monitor_id: monitor(1).monitor_id } },
@@ -68,6 +68,7 @@ test("a further detector needs no page: wall, incident and events have the words
     ], pagination: { total: 2 } }]);
     await page.locator(".tile", { hasText: "Imagined video" }).getByText("Imagined for").waitFor();
     await page.goto(gateway.url + page1);
+    await page.locator(".shot.bad").getByText("360p · luma 5 %").waitFor();
     const why = page.getByRole("region", { name: "Why this is an incident" });
     await why.getByText("Does anybody dream?").waitFor();
     await why.getByText("Imagined is a difference over 0.25.").waitFor();
