@@ -36,6 +36,8 @@ const (
 	Thaw   Action = "thaw"   // the playlists jump to the live edge
 	Fail   Action = "fail"   // requests of Cue.Part get Cue.Fault
 	Heal   Action = "heal"   // requests of Cue.Part work again
+	Unlist Action = "unlist" // the entry lists Cue.Itag no more
+	List   Action = "list"   // the entry lists it again
 	End    Action = "end"    // no more segments, and EXT-X-ENDLIST
 )
 
@@ -43,7 +45,7 @@ const (
 type Cue struct {
 	At    time.Duration // since the stream's first frame (Preroll included)
 	Do    Action
-	Itag  int             // of the only rendition in which the picture changes, of Black and Picture; 0: all
+	Itag  int             // of the only rendition to which Black, Picture, Freeze, Thaw, Fail, Heal, Unlist and List happen; 0: to all
 	Part  Part            // Fail and Heal
 	Fault httpfault.Fault // Fail
 }

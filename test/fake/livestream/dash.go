@@ -11,11 +11,11 @@ func (s *Stream) mpdText() string {
 	var out strings.Builder
 	at := s.offset()
 	now, segment := s.At(at), s.config.Segment
-	_, ended := s.timeline.edge(at)
+	_, ended := s.timeline.of(everyRendition).edge(at)
 	out.WriteString(`<?xml version="1.0" encoding="utf-8"?>` + "\n")
 	out.WriteString(`<MPD xmlns="urn:mpeg:dash:schema:mpd:2011" profiles="urn:mpeg:dash:profile:isoff-live:2011"`)
 	fmt.Fprintf(&out, ` availabilityStartTime=%q publishTime=%q minBufferTime="PT4S" maxSegmentDuration=%q`, xmlTime(s.Began()), xmlTime(now), xmlDuration(segment))
-	window, length := xmlDuration(s.config.Window), xmlDuration(s.begin(s.published(at)))
+	window, length := xmlDuration(s.config.Window), xmlDuration(s.begin(s.published(everyRendition, at)))
 	switch {
 	case ended && s.config.Packaging.EndsInMotion:
 		fmt.Fprintf(&out, ` type="dynamic" timeShiftBufferDepth=%q mediaPresentationDuration=%q>`, window, length)
@@ -25,7 +25,7 @@ func (s *Stream) mpdText() string {
 		fmt.Fprintf(&out, ` type="dynamic" timeShiftBufferDepth=%q minimumUpdatePeriod="PT2S" suggestedPresentationDelay="PT6S">`, window)
 	}
 	out.WriteString("\n" + `<Period id="0" start="PT0S">` + "\n")
-	for i, r := range s.config.Renditions {
+	for i, r := range s.Renditions() {
 		s.adaptationSet(&out, i, r, at)
 	}
 	fmt.Fprintf(&out, "</Period>\n"+`<UTCTiming schemeIdUri="urn:mpeg:dash:utc:direct:2014" value=%q/>`+"\n</MPD>\n", xmlTime(now))
@@ -59,7 +59,7 @@ func (s *Stream) template(out *strings.Builder, r Rendition, at time.Duration) {
 	if s.config.Packaging.DASH == TimelineTime {
 		media = `time-$Time$.m4s`
 	}
-	from, to := s.window(at)
+	from, to := s.window(r.Itag, at)
 	fmt.Fprintf(out, `<SegmentTemplate timescale="%d" initialization="itag/$RepresentationID$/%s" media="itag/$RepresentationID$/%s"`, timescale, initName, media)
 	switch s.config.Packaging.DASH {
 	case Number:

@@ -84,13 +84,17 @@ func (s *Stream) Handler() http.Handler {
 	})
 	return httpfault.Wrap(mux, func(r *http.Request) httpfault.Fault {
 		s.Began()
-		switch {
-		case !strings.HasPrefix(r.URL.Path, "/itag/"):
+		rest, isMedia := strings.CutPrefix(r.URL.Path, "/itag/")
+		if !isMedia {
 			return s.Fault(Masters)
-		case path.Ext(r.URL.Path) == ".m3u8":
-			return s.Fault(Playlists)
 		}
-		return s.Fault(Segments)
+		part := Segments
+		if path.Ext(rest) == ".m3u8" {
+			part = Playlists
+		}
+		name, _, _ := strings.Cut(rest, "/")
+		itag, _ := strconv.Atoi(name)
+		return s.timeline.of(itag).fault(s.offset(), part)
 	})
 }
 
@@ -115,7 +119,7 @@ func (s *Stream) resource(ctx context.Context, r Rendition, name string) ([]byte
 	case kind == "seg" && !p.SingleFile:
 		return s.Segment(ctx, r.Itag, uint64(n))
 	case kind == "time":
-		for number := range s.published(s.offset()) {
+		for number := range s.published(r.Itag, s.offset()) {
 			if s.timeOf(r, number) == n {
 				return s.Segment(ctx, r.Itag, uint64(number))
 			}

@@ -58,8 +58,8 @@ func (s *Stream) playlist(ctx context.Context, itag int) (Playlist, error) {
 		return Playlist{}, err
 	}
 	at, packaging := s.offset(), s.config.Packaging
-	first, end := s.window(at)
-	_, ended := s.timeline.edge(at)
+	first, end := s.window(itag, at)
+	_, ended := s.timeline.of(itag).edge(at)
 	p := Playlist{Target: s.config.Segment, First: uint64(first), Ended: ended}
 	if packaging.Container != MPEGTS || packaging.SingleFile || packaging.Gaps != nil {
 		p.version = 8
@@ -87,9 +87,9 @@ func (s *Stream) playlist(ctx context.Context, itag int) (Playlist, error) {
 	return p, nil
 }
 
-// window returns the numbers of the listed segments: from first to before end.
-func (s *Stream) window(at time.Duration) (first, end int64) {
-	end = s.published(at)
+// window returns the numbers of the listed segments of a rendition: from first to before end.
+func (s *Stream) window(itag int, at time.Duration) (first, end int64) {
+	end = s.published(itag, at)
 	return max(0, end-int64(s.config.Window/s.config.Segment)), end
 }
 

@@ -27,7 +27,7 @@ func (s *Stream) Segment(ctx context.Context, itag int, sequence uint64) ([]byte
 	if err != nil {
 		return nil, err
 	}
-	n, end := int64(sequence), s.published(s.offset())
+	n, end := int64(sequence), s.published(itag, s.offset())
 	// A player may fetch a segment that was listed a moment ago.
 	available := 2 * int64(s.config.Window/s.config.Segment)
 	if n < 0 || n >= end || n < end-available || s.isGap(n) {
@@ -120,7 +120,7 @@ func decodeTimes(r Rendition, position time.Duration) (all []int64) {
 
 // file returns the published segments as one file, and where each of them ends.
 func (s *Stream) file(ctx context.Context, r Rendition) (all []byte, ends []int64, err error) {
-	for n := range s.published(s.offset()) {
+	for n := range s.published(r.Itag, s.offset()) {
 		init, media, err := s.media(ctx, r, n)
 		if err != nil {
 			return nil, nil, err

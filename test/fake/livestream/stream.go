@@ -94,8 +94,14 @@ func (s *Stream) At(offset time.Duration) time.Time { return s.Began().Add(offse
 // SegmentDuration returns the duration of each segment.
 func (s *Stream) SegmentDuration() time.Duration { return s.config.Segment }
 
-// Renditions lists the qualities, as configured.
-func (s *Stream) Renditions() []Rendition { return slices.Clone(s.config.Renditions) }
+// Renditions lists the qualities that the entry lists now.
+func (s *Stream) Renditions() []Rendition {
+	at := s.offset()
+	return slices.DeleteFunc(slices.Clone(s.config.Renditions), func(r Rendition) bool {
+		last, _ := s.timeline.of(r.Itag).last(at, Unlist, List)
+		return last.Do == Unlist
+	})
+}
 
 // Black makes the picture black, or brings it back, and returns the instant of
 // the first frame that shows it.
@@ -147,7 +153,7 @@ func (s *Stream) Freeze(on bool) time.Time { return s.toggle(on, Freeze, Thaw) }
 // segment. The unfinished segment is lost.
 func (s *Stream) End() time.Time {
 	s.Do(Cue{Do: End})
-	return s.At(s.begin(s.published(s.offset())))
+	return s.At(s.begin(s.published(everyRendition, s.offset())))
 }
 
 // Fail answers part with f from now on.
@@ -194,8 +200,10 @@ func (s *Stream) Sequence(at time.Time) uint64 {
 	return uint64(max(0, at.Sub(s.Began())/s.config.Segment))
 }
 
-// Fault returns the current fault of part, or nil.
-func (s *Stream) Fault(part Part) httpfault.Fault { return s.timeline.fault(s.offset(), part) }
+// Fault returns the current fault of part in all renditions, or nil.
+func (s *Stream) Fault(part Part) httpfault.Fault {
+	return s.timeline.of(everyRendition).fault(s.offset(), part)
+}
 
 // NotFound lists the requested files that did not exist: not yet published, in a gap, or unknown.
 func (s *Stream) NotFound() []string {
@@ -207,9 +215,12 @@ func (s *Stream) NotFound() []string {
 // offset returns the time since the first frame.
 func (s *Stream) offset() time.Duration { return time.Since(s.Began()) }
 
-// published returns how many segments are published at an offset.
-func (s *Stream) published(at time.Duration) int64 {
-	edge, _ := s.timeline.edge(at)
+// everyRendition is the Itag of what happens in all renditions.
+const everyRendition = 0
+
+// published returns how many segments of a rendition are published at an offset.
+func (s *Stream) published(itag int, at time.Duration) int64 {
+	edge, _ := s.timeline.of(itag).edge(at)
 	p, n := s.config.Packaging, int64(max(0, edge)/s.config.Segment)
 	if p.Reconnect > 0 && edge > p.Reconnect {
 		n = int64(max(p.Reconnect, edge-p.ReconnectGap) / s.config.Segment)

@@ -1,13 +1,13 @@
 package scenario
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
+	"github.com/stream-monitor/stream-monitor/test/fake/webhookreceiver"
 	"github.com/stream-monitor/stream-monitor/test/harness/testtools"
 )
 
@@ -72,8 +72,8 @@ func (e *Env) PlayDetectors(t *testing.T) {
 			assertAlert(s, c, begins[i])
 		}
 		if i == 0 {
-			assertAlert(s, rendition, black)
-			assertRendition(s, larger.Height, "black")
+			assertShown(s, assertAlert(s, rendition, black))
+			assertRenditions(s, map[int]string{larger.Height: "black"})
 			rendition.toggle(s.Stream, false)
 			assertAlert(text, captions[0], textBegins[0])
 			assertRecoveries(text, captions, textBegins, toggle(text, captions, false))
@@ -81,7 +81,7 @@ func (e *Env) PlayDetectors(t *testing.T) {
 		assertRecoveries(s, together, begins, toggle(s, together, false))
 	}
 	s.WaitEvent("alert.rendition_recovered", time.Minute)
-	assertRendition(s, larger.Height, "ok")
+	assertRenditions(s, map[int]string{larger.Height: "ok"})
 	s.End()
 	s.WaitEvent(Ended, time.Minute)
 	for _, c := range append(slices.Concat(all...), rendition) {
@@ -97,16 +97,6 @@ func assertRecoveries(s *Stream, together []trouble, begins, ends []time.Time) {
 		AssertNear(s.T, c.alert+": started_at of the recovery", back.Data.StartedAt, begins[i], sampleTolerance)
 		AssertNear(s.T, c.alert+": recovered_at", back.Data.RecoveredAt, ends[i], sampleTolerance)
 	}
-}
-
-// assertRendition waits until health shows this state of the only other rendition.
-func assertRendition(s *Stream, height int, state string) {
-	s.T.Helper()
-	s.Eventually(s.T, 20*time.Second, fmt.Sprintf("health shows %dp %s", height, state), func() bool {
-		renditions, _ := s.Health("renditions").([]any)
-		only, _ := append(renditions, nil)[0].(map[string]any)
-		return len(renditions) == 1 && only["height"] == float64(height) && only["state"] == state && only["looked_at"] != nil
-	})
 }
 
 // toggle begins or ends what is found together, and returns the instants.
@@ -139,8 +129,9 @@ func uploadBars(s *Stream) {
 	}
 }
 
-// assertAlert waits for the alert of a condition, and for what health, incident and evidence show of it.
-func assertAlert(s *Stream, c trouble, begin time.Time) {
+// assertAlert waits for the alert of a condition, and for what health, incident and evidence show of it. It returns
+// the alert.
+func assertAlert(s *Stream, c trouble, begin time.Time) webhookreceiver.Delivery {
 	s.T.Helper()
 	alert := s.WaitEvent(c.alert, time.Minute)
 	s.T.Logf("%s: measured %v", c.alert, alert.Data.Measured)
@@ -170,6 +161,7 @@ func assertAlert(s *Stream, c trouble, begin time.Time) {
 	if _, err := s.CheckEvidence(s.Limit(s.T, 45*time.Second), alert.EventID, c.picture); err != nil {
 		s.T.Errorf("%s: %v", c.alert, err)
 	}
+	return alert
 }
 
 // incidentCondition returns what the only incident of a stream tells of a condition; nil: nothing.

@@ -54,6 +54,7 @@ type Video struct {
 
 	Threshold time.Duration  // of blackout and silence; default 6 s
 	Detectors map[string]any // config.detectors; nil: none
+	OwnServer bool           // the media are served by a server of the stream's own, as Origin says
 }
 
 // Stream is a live stream that a monitor watches.
@@ -69,7 +70,7 @@ type Stream struct {
 
 // Watch starts a stream, registers a monitor that checks it every 2 s, and waits for the first
 // check. The monitor is stopped when the test ends. A recording of yt-dlp answers for it, if
-// the environment has one.
+// the environment has one and the stream has no server of its own.
 func (e *Env) Watch(t *testing.T, v Video) *Stream {
 	t.Helper()
 	if v.Threshold == 0 {
@@ -80,7 +81,11 @@ func (e *Env) Watch(t *testing.T, v Video) *Stream {
 	if s.Stream, err = e.StartStream(t.Context(), s.Video, v.Config); err != nil {
 		t.Fatal(err)
 	}
-	e.YouTube.Replay(s.Video)
+	if v.OwnServer {
+		e.YouTube.Add(s.Video, youtube.Video{State: youtube.Live, Origin: Origin(s.Stream, v.Packaging)})
+	} else {
+		e.YouTube.Replay(s.Video)
+	}
 	s.ID = e.Register(t, s.Video, map[string]any{
 		"check_interval_sec": 2, "blackout_threshold_sec": v.Threshold.Seconds(), "silence_threshold_sec": v.Threshold.Seconds(),
 		"detectors": v.Detectors,
@@ -88,6 +93,15 @@ func (e *Env) Watch(t *testing.T, v Video) *Stream {
 	s.WaitEvent(Started, StartTimeout)
 	s.WaitChecks(1, time.Minute)
 	return s
+}
+
+// Origin returns the server of a stream's own media: its entry and all that the entry names. The real yt-dlp reads
+// the entry.
+func Origin(s *livestream.Stream, p livestream.Packaging) *youtube.Origin {
+	if p.DASH != livestream.HLS {
+		return &youtube.Origin{Handler: s.Handler(), DASH: s.Entry()}
+	}
+	return &youtube.Origin{Handler: s.Handler(), HLS: s.Entry()}
 }
 
 // Register registers a monitor of a video, which is stopped when the test ends.

@@ -37,6 +37,11 @@ func TestOptionalDetectorsAreSeenFromOnsetToRecovery(t *testing.T) {
 	}
 }
 
+func TestEachBadQualityOfALadderIsTold(t *testing.T) { // sections 6.8 and 16.2
+	runTimeline(t, 2)
+	startEnv(t).PlayLadders(t)
+}
+
 // startBucket starts an S3 server (versitygw) with a bucket in a directory, and returns the
 // settings of a gateway that uses it. "make test" builds it, in the version that the Makefile names.
 func startBucket(t *testing.T) []string {

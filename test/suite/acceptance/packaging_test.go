@@ -47,12 +47,8 @@ func TestEveryPackagingIsWatchedAlike(t *testing.T) { // section 5.1
 
 func watchPackaging(t *testing.T, stream *livestream.Stream, p livestream.Packaged) {
 	t.Helper()
-	origin := &youtube.Origin{Handler: stream.Handler(), HLS: stream.Entry()}
-	if p.Packaging.DASH != livestream.HLS {
-		origin.HLS, origin.DASH = "", stream.Entry()
-	}
 	v := newVideoID()
-	shared.YouTube.Add(v, youtube.Video{State: youtube.Live, Origin: origin})
+	shared.YouTube.Add(v, youtube.Video{State: youtube.Live, Origin: scenario.Origin(stream, p.Packaging)})
 	id := shared.Register(t, v, map[string]any{
 		"check_interval_sec": packagingInterval.Seconds(), "blackout_threshold_sec": 6, "silence_threshold_sec": 6,
 	})
