@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -149,13 +150,7 @@ func BenchmarkDecoder(b *testing.B) {
 					times := segments / 10
 					return cpuOf(b, func() error { return analyseTimes(b, ffmpeg.Config{Path: ffmpegPath(b)}, calm, segment, times) }) / time.Duration(times)
 				}
-				decoding := func() time.Duration {
-					pool := newPool(b, nil)
-					return cpuOf(b, func() error {
-						defer pool.Close()
-						return analyseTimes(b, ffmpeg.Config{Path: noCommand, Decoder: newStream(pool)}, calm, segment, segments)
-					}) / time.Duration(segments)
-				}
+				decoding := func() time.Duration { return decodingTime(b, calm, segment, segments) }
 				if _, took := compareCPU(b, 5, command, decoding); r.name == "144p" && calm == calmest && took > maxCalmCheck {
 					b.Errorf("%v for a calm segment of 144p, want at most %v", took, maxCalmCheck)
 				}
@@ -187,20 +182,15 @@ func BenchmarkMeasurements(b *testing.B) {
 		{"nothing_and_all_sound", 0, watch.Look{Video: time.Hour}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			decoding := func(look watch.Look) time.Duration {
-				pool := newPool(b, nil)
-				return cpuOf(b, func() error {
-					defer pool.Close()
-					return analyseTimes(b, ffmpeg.Config{Path: noCommand, Decoder: newStream(pool)}, look, segment, segments)
-				}) / segments
-			}
 			with := c.look
 			with.Measure = c.measure
 			plain := c.look
 			if c.measure == 0 {
 				plain = calmest
 			}
-			measured, calm := compareCPU(b, 5, func() time.Duration { return decoding(with) }, func() time.Duration { return decoding(plain) })
+			measured, calm := compareCPU(b, 5,
+				func() time.Duration { return decodingTime(b, with, segment, segments) },
+				func() time.Duration { return decodingTime(b, plain, segment, segments) })
 			ratio := float64(measured) / float64(calm)
 			b.ReportMetric(ratio, "times-more")
 			if c.name == "all" && ratio > maxDetectors {
@@ -208,6 +198,41 @@ func BenchmarkMeasurements(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkLooks compares a look at another rendition, and a reading of captions as text, with a calm check of 144p. A
+// look gets the first MiB of a segment (decision S22). The playlists, which are read in either case, are left out.
+func BenchmarkLooks(b *testing.B) {
+	const checks, firstBytes = 100, 1 << 20
+	watched := renditions[len(renditions)-1]
+	segment := liveSegment(b, watched.width, watched.height, watched.video, watched.audio)
+	compare := func(name string, look watch.Look, other []byte, looks int) {
+		b.Run(name, func(b *testing.B) {
+			look, calm := compareCPU(b, 5,
+				func() time.Duration { return decodingTime(b, look, other, looks) },
+				func() time.Duration { return decodingTime(b, calmest, segment, checks) })
+			b.ReportMetric(float64(look)/float64(calm), "times-more")
+		})
+	}
+	whole := watch.Segment{Duration: 4 * time.Second}
+	for _, r := range renditions[:len(renditions)-1] {
+		other := liveSegment(b, r.width, r.height, r.video, r.audio)
+		compare(r.name, watch.LookAtRendition(whole, false), other[:min(len(other), firstBytes)], checks)
+	}
+	// No cue has a text, so all of it is read.
+	empty := "WEBVTT\nX-TIMESTAMP-MAP=LOCAL:00:00:00.000,MPEGTS:900000\n" + strings.Repeat("\n00:00:00.000 --> 00:00:01.000 line:90%\n<v Mai>&nbsp;</v>\n", 8)
+	compare("captions_as_text", watch.LookAtRendition(whole, true), []byte(empty), 100*checks)
+}
+
+// decodingTime returns the CPU time in which a new process of segment-decoder analyses a segment, the mean of so many
+// times. Its start counts.
+func decodingTime(b *testing.B, look watch.Look, segment []byte, times int) time.Duration {
+	b.Helper()
+	pool := newPool(b, nil)
+	return cpuOf(b, func() error {
+		defer pool.Close()
+		return analyseTimes(b, ffmpeg.Config{Path: noCommand, Decoder: newStream(pool)}, look, segment, times)
+	}) / time.Duration(times)
 }
 
 // BenchmarkMeasuring compares the ffmpeg run of a check with the same run without luma and level.
