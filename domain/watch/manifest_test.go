@@ -57,6 +57,22 @@ func TestAFailingRenditionIsReplaced(t *testing.T) { // S7, S8
 			expectWatched(t, w.until(renewed), "/144p/")
 		}
 	})
+	t.Run("by its copy on another server, if there is one", func(t *testing.T) {
+		copies := func(w *world) {
+			w.changeAnswer = func(r *watch.Resolution) {
+				r.Manifest, r.Renditions = "", nil
+				for at, height := range map[string]int{"1/b": 144, "1/a": 144, "1/c": 720} {
+					r.Renditions = append(r.Renditions, watch.Rendition{
+						URL: "https://media.test/" + at + "/list.m3u8", Height: height, HasVideo: true, HasAudio: true,
+					})
+				}
+			}
+		}
+		w := scenario(t, qualities, copies, noPlaylistIn("/a/", 95, never)).from(50).until(400).expect("51 started since 0")
+		expectWatched(t, w, "/b/")
+		w = scenario(t, qualities, copies, noPlaylistIn("/a/", 95, never), noPlaylistIn("/b/", 200, never)).from(50).until(500).expect("51 started since 0")
+		expectWatched(t, w, "/c/")
+	})
 	follow(t, []timeline{
 		{"by the next, if it fails with a renewed URL, too", []option{qualities, noPlaylistIn("/144p/", 95, never), black(100, 140)}, 50, 400,
 			"51 started since 0, 130.2 blackout since 100 for 30, 142 blackout_recovered since 100 until 140 for 40", []tasks{asked(95, 125, 101.1, 111.1)}},

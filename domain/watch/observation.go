@@ -89,6 +89,8 @@ type Rendition struct {
 	// HasCaptions says that captions are declared in the packets of the picture. A rendition without picture
 	// and sound has them as the text of its own segments (WebVTT).
 	HasCaptions bool `json:"has_captions,omitempty"`
+
+	copy int // quality.Copy
 }
 
 // Playlist answers TaskPlaylist. A master playlist has Renditions, a media

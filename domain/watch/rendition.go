@@ -13,10 +13,22 @@ type quality struct {
 	HasVideo  bool `json:"has_video,omitempty"`
 	HasAudio  bool `json:"has_audio,omitempty"`
 	Alternate bool `json:"alternate,omitempty"`
+	Copy      int  `json:"copy,omitempty"` // which of those that are equal otherwise, on several servers: from 0, by URL
 }
 
 func (r Rendition) quality() quality {
-	return quality{r.Height, r.Bandwidth, r.HasVideo, r.HasAudio, r.Alternate}
+	return quality{r.Height, r.Bandwidth, r.HasVideo, r.HasAudio, r.Alternate, r.copy}
+}
+
+// numberCopies returns the renditions by URL, and numbers those that are equal otherwise.
+func numberCopies(all []Rendition) []Rendition {
+	all = slices.SortedFunc(slices.Values(all), func(a, b Rendition) int { return cmp.Compare(a.URL, b.URL) })
+	copies := map[quality]int{}
+	for i, r := range all {
+		all[i].copy = copies[r.quality()]
+		copies[r.quality()]++
+	}
+	return all
 }
 
 // choice is a rendition to watch, and the tracks that its feed judges.
@@ -31,6 +43,7 @@ type choice struct {
 // or silent (decision S4). A rendition in avoid is the last choice. The result is
 // empty when no rendition carries a track.
 func chooseRenditions(all []Rendition, p RenditionPreference, avoid []quality) []choice {
+	all = numberCopies(all)
 	with := func(video, audio bool) []Rendition {
 		return slices.DeleteFunc(slices.Clone(all), func(r Rendition) bool {
 			return r.URL == "" || r.HasVideo != video || r.HasAudio != audio
