@@ -24,6 +24,8 @@ func TestTimelinesOfABadRendition(t *testing.T) { // sections 6.8 and S22
 		{"the watched one is in an outage too", judging(60, noPlaylist(170, 400)), 60, 700, started + ", 230 segment_error since 170 for 60 by manifest", nil},
 		{"one look before an outage, and one after it", judging(60, stallsIn("/720p/", 100, 460), noPlaylistIn("/144p/", 190, 400)), 60, 900, started + ", 250 segment_error since 190 for 60 by manifest", nil},
 		{"a restart while it is bad", judging(60, blackIn("/720p/", 150, 400), restarts(190, 195, 300, 320)), 60, 700, started + ", 245 rendition since 179 for 65, 480 rendition_recovered since 179 until 478 for 299", nil},
+		{"the watched one cannot be decoded any more, until another one is watched", judging(60, failing(watch.FailureUndecodable), noSegmentIn("/144p/", 150, 1200)), 60, 1500,
+			started + ", 210 segment_error since 150 for 60 by segment, 570 rendition since 510 for 60, 1290 rendition_recovered since 510 until 1288 for 778", nil},
 		{"bad for longer than six hours", judging(60, noSegmentIn("/720p/", 150, 22_300)), 60, 23_000, started + ", 240 rendition since 180 for 60, 22440 rendition_recovered since 180 until 22438 for 22258", nil},
 	})
 }

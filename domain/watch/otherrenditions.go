@@ -21,6 +21,7 @@ type otherRenditions struct {
 	ReadAt  time.Time         `json:"read_at,omitzero"`   // when the last reading of the list began
 	TurnAt  time.Time         `json:"turn_at,omitzero"`   // when the next one is looked at in its turn
 	All     []*otherRendition `json:"all,omitempty"`      // the largest first, at most maxOtherRenditions that are listed
+	Watched []quality         `json:"watched,omitempty"`  // the newest two that were watched, and decoded
 }
 
 // otherRendition is one of them.

@@ -50,6 +50,9 @@ func (o otherRenditionLooks) list(listed []Rendition, began time.Time) {
 			matched[i] = &otherRendition{State: detector.RenditionUnknown}
 		}
 		matched[i].URL, matched[i].Height, matched[i].Bandwidth = l.URL, l.Height, l.Bandwidth
+		matched[i].Readable = matched[i].Readable || slices.ContainsFunc(others.Watched, func(q quality) bool {
+			return q.Height == l.Height && q.Bandwidth == l.Bandwidth
+		})
 	}
 	next := slices.Clone(matched)
 	for _, r := range known {

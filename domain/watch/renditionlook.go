@@ -107,6 +107,10 @@ func (o otherRenditionLooks) judge(f *mediaFeed) (all []detector.Rendition) {
 	if n == 0 || !f.Tracks.Video {
 		return nil
 	}
+	if watched := &o.state.Others.Watched; o.rules.renditionInterval() > 0 && !slices.Contains(*watched, f.Quality) {
+		*watched = append((*watched)[max(0, len(*watched)-1):], f.Quality)
+		o.revise()
+	}
 	c := o.state.Conditions[detector.Blackout]
 	black := c != nil && c.Open || slices.ContainsFunc(f.bisection.samples, func(s sample) bool { return len(s.badPeriods(detector.Blackout)) > 0 })
 	for _, r := range o.state.Others.All {
