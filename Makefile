@@ -204,8 +204,8 @@ nightly: ## run what takes hours: the cluster, 200 seeds of faults, random clips
 	$(MAKE) fuzz FUZZTIME=10m
 
 .PHONY: quality
-quality: tools ## measure the detectors on clips whose truth is known: 44 of black and silence, also with ffmpeg, and 330 of the others (10 minutes; 30 at first)
-	go test -count=1 -v -timeout 60m -run 'TestEveryEvent|TestEachDetector|TestFurtherClips' ./test/suite/quality -whole
+quality: tools ## measure the detectors on clips whose truth is known: 44 of black and silence, also with ffmpeg, 330 of the others, and 58 streams of several qualities (12 minutes; 40 at first)
+	go test -count=1 -v -timeout 60m -run 'TestEveryEvent|TestEachDetector|TestFurtherClips|TestLadders' ./test/suite/quality -whole
 
 .PHONY: quality-random
 quality-random: tools ## compare segment-decoder with ffmpeg on N (300) random clips, from SEED (0) on (20 minutes)

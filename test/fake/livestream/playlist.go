@@ -25,6 +25,8 @@ type Entry struct {
 	Duration    time.Duration
 	ProgramTime time.Time // of its first frame; zero: not stated
 
+	Discontinuity bool // EXT-X-DISCONTINUITY is before it
+
 	name   string // of its file
 	before string // tags before its own
 	after  string // tags after EXTINF
@@ -36,6 +38,9 @@ func (p Playlist) Text(uri func(Entry) string) string {
 	fmt.Fprintf(&b, "#EXTM3U\n#EXT-X-VERSION:%d\n#EXT-X-TARGETDURATION:%d\n", cmp.Or(p.version, 3), int(p.Target.Seconds()))
 	fmt.Fprintf(&b, "#EXT-X-MEDIA-SEQUENCE:%d\n#EXT-X-DISCONTINUITY-SEQUENCE:%d\n", p.First, p.DiscontinuityNumber)
 	for _, e := range p.Entries {
+		if e.Discontinuity {
+			b.WriteString("#EXT-X-DISCONTINUITY\n")
+		}
 		b.WriteString(e.before)
 		if !e.ProgramTime.IsZero() {
 			fmt.Fprintf(&b, "#EXT-X-PROGRAM-DATE-TIME:%s\n", e.ProgramTime.UTC().Format("2006-01-02T15:04:05.000-07:00"))
@@ -99,10 +104,7 @@ func (s *Stream) entry(n int64, first bool, r Rendition) Entry {
 	e := Entry{Sequence: uint64(n), Duration: s.config.Segment, name: segmentName(n, r, p)}
 	var before strings.Builder
 	reconnects := n > 0 && s.reconnected(n) && !s.reconnected(n-1)
-	discontinuity := reconnects && !p.NoDiscontinuity
-	if discontinuity {
-		before.WriteString("#EXT-X-DISCONTINUITY\n")
-	}
+	e.Discontinuity = reconnects && !p.NoDiscontinuity
 	if k := s.key(n); k != nil && (first || s.key(n-1).number != k.number) {
 		fmt.Fprintf(&before, "#EXT-X-KEY:METHOD=AES-128,URI=\"key-%d.bin\"", k.number)
 		if k.explicitIV {
@@ -110,14 +112,14 @@ func (s *Stream) entry(n int64, first bool, r Rendition) Entry {
 		}
 		before.WriteString("\n")
 	}
-	if p.Container == FMP4 && !p.SingleFile && (first || discontinuity) {
+	if p.Container == FMP4 && !p.SingleFile && (first || e.Discontinuity) {
 		fmt.Fprintf(&before, "#EXT-X-MAP:URI=%q\n", initName)
 	}
 	if s.isGap(n) {
 		before.WriteString("#EXT-X-GAP\n")
 	}
 	e.before = before.String()
-	if p.ProgramTime == DateTimePerSegment || p.ProgramTime == DateTimeAtStart && (first || discontinuity) {
+	if p.ProgramTime == DateTimePerSegment || p.ProgramTime == DateTimeAtStart && (first || e.Discontinuity) {
 		e.ProgramTime = s.At(s.begin(n))
 	}
 	return e

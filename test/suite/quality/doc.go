@@ -16,6 +16,10 @@
 // are missed or invented are listed beside them, each with the reason. The test fails if the list is not
 // exact.
 //
+// Ladders (corpus.Ladders) are streams of several qualities, for the detector of bad ones. The reader of production
+// fetches them from a server, with the defaults of a registration, once with program times and once without. Their list of
+// what is known is exact, too.
+//
 // "make test" plays a sample of the corpus, "make quality" all of it, and "make quality-random"
 // clips with random events in random encodings. Random clips have no truth, and a sample is not
 // compared with ffmpeg.

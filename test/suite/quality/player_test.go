@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -64,7 +63,7 @@ type received struct {
 }
 
 // watch plays the clip to a watcher on virtual time. The watcher begins at phase after the
-// publication of the first segment. Its tasks are done one after the other.
+// publication of the first segment.
 func (p *player) watch(t *testing.T, interval, phase time.Duration) watched {
 	t.Helper()
 	config := monitor.DefaultConfig()
@@ -88,39 +87,21 @@ func (p *player) watch(t *testing.T, interval, phase time.Duration) watched {
 	}
 	rules := watch.RulesOf(config, watch.Smallest)
 	rules.References = p.references
-	watcher := watch.New(rules, now)
 	result := watched{interval: interval, first: -1}
-	for now.Before(endListAt.Add(finishTimeout)) {
-		tasks := watcher.Next()
-		if len(tasks) == 0 {
-			break
+	events, finished := simulate(watch.New(rules, now), now, endListAt.Add(finishTimeout), func(next watch.Task, now time.Time) (watch.Observation, time.Duration) {
+		o, took, err := p.observe(t.Context(), next, now, endListAt, config.Value)
+		if err != nil {
+			t.Fatal(err)
 		}
-		next := slices.MinFunc(tasks, func(a, b watch.Task) int { return a.At.Compare(b.At) })
-		if next.At.After(now) {
-			now = next.At
+		if next.Kind == watch.TaskSegment && result.first < 0 {
+			result.first = p.clip.Segments[next.Segment.Sequence].Start
 		}
-		var o watch.Observation = watch.Tick{}
-		if next.Kind.Lane() != watch.LaneTimer {
-			var took time.Duration
-			var err error
-			if o, took, err = p.observe(t.Context(), next, now, endListAt, config.Value); err != nil {
-				t.Fatal(err)
-			}
-			if next.Kind == watch.TaskSegment && result.first < 0 {
-				result.first = p.clip.Segments[next.Segment.Sequence].Start
-			}
-			now = now.Add(took)
-		}
-		for _, e := range watcher.Step(now, o) {
-			switch e := e.(type) {
-			case watch.EventEmitted:
-				result.events = append(result.events, received{now.Sub(epoch), e.Event})
-			case watch.Finished:
-				return result
-			}
-		}
+		return o, took
+	})
+	if !finished {
+		t.Fatal("the watcher did not finish after the end of the stream")
 	}
-	t.Fatal("the watcher did not finish after the end of the stream")
+	result.events = events
 	return result
 }
 
