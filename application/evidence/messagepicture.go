@@ -19,6 +19,8 @@ type MessagePicture struct {
 	URL       string // signed; empty without PUBLIC_URL
 	MediaType string
 	Bytes     []byte // nil: there are more than the caller takes
+
+	RenditionHeight int // see evidence.File
 }
 
 // MessagePicture reads the picture of an incident, with its bytes if they are at most most.
@@ -34,7 +36,7 @@ func (s *Service) MessagePicture(ctx context.Context, p incident.Picture, most i
 		return MessagePicture{}, err
 	}
 	defer func() { _ = d.Close() }() // everything was read, or the error is returned
-	shown := MessagePicture{MediaType: variant.MediaType()}
+	shown := MessagePicture{MediaType: variant.MediaType(), RenditionHeight: d.File.RenditionHeight}
 	if s.cfg.PublicURL != "" {
 		shown.URL = link.URL(s.cfg.PublicURL)
 	}

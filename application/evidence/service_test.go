@@ -126,7 +126,7 @@ func TestAMessageShowsThePictureOfItsIncident(t *testing.T) { // section 19.3
 	now := time.Date(2026, 3, 1, 20, 0, 0, 0, time.UTC)
 	jpeg := []byte("bytes of a picture")
 	digest := evidence.Digest(sha256.Sum256(jpeg))
-	file := evidence.File{Variant: evidence.Onset, Digest: digest, Size: int64(len(jpeg)), TakenAt: now}
+	file := evidence.File{Variant: evidence.Onset, Digest: digest, Size: int64(len(jpeg)), TakenAt: now, RenditionHeight: 360}
 	store := &recordStore{records: []evidence.Record{{ID: id, Condition: "black", Phase: evidence.AlertPhase, Files: []evidence.File{file}}}}
 	onset := incident.Picture{EvidenceID: string(id), Variant: "onset"}
 	for name, c := range map[string]struct {
@@ -158,7 +158,7 @@ func TestAMessageShowsThePictureOfItsIncident(t *testing.T) { // section 19.3
 				}
 				return
 			}
-			if err != nil || !bytes.Equal(got.Bytes, c.bytes) || got.MediaType != "image/jpeg" || !strings.HasPrefix(got.URL, c.url) || (got.URL == "") != (c.url == "") {
+			if err != nil || !bytes.Equal(got.Bytes, c.bytes) || got.MediaType != "image/jpeg" || got.RenditionHeight != 360 || !strings.HasPrefix(got.URL, c.url) || (got.URL == "") != (c.url == "") {
 				t.Errorf("got %+v, %v", got, err)
 			}
 		})

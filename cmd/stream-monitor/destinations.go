@@ -70,5 +70,5 @@ func (p messagePictures) ReadPicture(ctx context.Context, of incident.Picture) (
 	case err != nil:
 		return nil, err
 	}
-	return &message.Picture{URL: shown.URL, MediaType: shown.MediaType, Bytes: shown.Bytes}, nil
+	return &message.Picture{URL: shown.URL, MediaType: shown.MediaType, Bytes: shown.Bytes, RenditionHeight: shown.RenditionHeight}, nil
 }

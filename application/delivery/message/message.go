@@ -45,6 +45,8 @@ type Picture struct {
 	URL       string // signed and expiring; empty without PUBLIC_URL
 	MediaType string
 	Bytes     []byte // nil: too large
+
+	RenditionHeight int // lines of the quality that it was taken from, which Alt names; 0: unknown
 }
 
 // Result is an attempt with what it means to the channel.

@@ -202,6 +202,9 @@ func (r *Renderer) Message(f Facts, step notify.NextMessage) Message {
 	if f.Picture != nil {
 		shown := *f.Picture
 		shown.Alt = w.picture
+		if shown.RenditionHeight > 0 {
+			shown.Alt += fmt.Sprintf(" · %dp", shown.RenditionHeight)
+		}
 		m.Picture = &shown
 	}
 	r.addLinks(&m, f, w)

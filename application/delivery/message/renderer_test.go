@@ -148,7 +148,7 @@ func special() []message.Example {
 	yesterday := example("silent, repeated")
 	yesterday.Name = "since yesterday, with a picture"
 	yesterday.Facts.Incident.Conditions[0] = came("silent", span{-25 * time.Hour, lasts})
-	yesterday.Facts.Picture = &message.Picture{URL: "https://monitor.example/evidence/1"}
+	yesterday.Facts.Picture = &message.Picture{URL: "https://monitor.example/evidence/1", RenditionHeight: 360}
 
 	hostile := example("black, opened")
 	hostile.Name = "the names are hostile"
