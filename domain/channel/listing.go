@@ -1,0 +1,66 @@
+// Package channel decides what is watched of a channel: which of its streams become
+// reservations or monitors, when its page is read again, and what is said of it.
+package channel
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// Listing is what a source says of a channel's streams at one moment.
+type Listing struct {
+	ID      string // that the source gave the channel; for YouTube, UC and 22 characters
+	Handle  string // with its @; empty: the answer does not have it
+	Title   string
+	By      string   // which way of asking found it, such as browse or yt-dlp
+	Streams []Stream // in the order of the source
+
+	// Partial says that a part of the answer was not understood, or that more pages follow. So a stream that
+	// is not in Streams may be there.
+	Partial bool
+}
+
+// Stream is one stream of a channel, as its page shows it.
+type Stream struct {
+	URL            monitor.StreamURL
+	Title          string
+	State          State
+	ScheduledStart time.Time // zero: the page does not say it
+	MembersOnly    bool
+}
+
+// State is the state of a stream, as the page of its channel shows it.
+type State string
+
+// The states of a stream on a page.
+const (
+	Upcoming State = "upcoming"
+	Live     State = "live"
+	Ended    State = "ended"
+	Unclear  State = "unclear" // it has no mark that is known
+)
+
+// FailureKind says why a channel could not be read.
+type FailureKind string
+
+// The kinds of failure.
+const (
+	NotFound    FailureKind = "not_found"    // the source has no such channel
+	NoStreams   FailureKind = "no_streams"   // the channel exists, and has no page of streams
+	Refused     FailureKind = "refused"      // the source refuses whoever asks: 401, 403, a bot check, a page of consent
+	RateLimited FailureKind = "rate_limited" // 429
+	Network     FailureKind = "network"      // DNS, connect, timeout, 5xx
+	Unreadable  FailureKind = "unreadable"   // an answer in a form that is not known
+	ToolFailed  FailureKind = "tool_failed"  // the tool is missing, was killed or printed rubbish
+)
+
+// Failure says why a channel could not be read. Only NotFound and NoStreams say something of the channel.
+type Failure struct {
+	Kind   FailureKind
+	Detail string // one line, without a secret
+}
+
+// Error returns the kind and the detail.
+func (f *Failure) Error() string { return fmt.Sprintf("%s: %s", f.Kind, f.Detail) }
