@@ -109,7 +109,7 @@ func wrongRegistrations() []refusal {
 		return `{"stream_url":` + stream + `,"callback_url":` + callback + `}`
 	}
 	return []refusal{
-		wrong(register, `{"stream_url":"https://youtu.be/dQw4w9WgXcQ","callback_url":7,"colour":"red","metadata":[],
+		wrong(register, `{"stream_url":"https://example.com/dQw4w9WgXcQ","callback_url":7,"colour":"red","metadata":[],
 			"config":{"check_interval_sec":0,"blackout_threshold_sec":"30","silence_db_threshold":1,"silence_threshold_sec":3601,
 			"start_delay_tolerance_sec":-1,"scheduled_start_time":"tomorrow","sharpness":1,"on_callback_failure":""}}`,
 			"stream_url: is not", "callback_url is 7; accepted is a string", `"colour" is not a field`, "metadata: is not an object",

@@ -2,7 +2,6 @@ package monitor
 
 import (
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -10,9 +9,6 @@ import (
 // SourceName identifies a kind of source, such as youtube. Workers choose their
 // resolver by it.
 type SourceName string
-
-// YouTube is the name of the only source so far.
-const YouTube SourceName = "youtube"
 
 // Source is one row of the table of sources.
 type Source struct {
@@ -29,30 +25,7 @@ type Source struct {
 // Sources lists every kind of source. To add one, add its row here and its
 // resolver in adapters/stream, and name the resolver where cmd wires the worker.
 // Only tests change the table.
-var Sources = []Source{{
-	Name:     YouTube,
-	Hosts:    []string{"www.youtube.com", "youtube.com", "m.youtube.com"},
-	Accepted: "https://www.youtube.com/watch?v=ID, where ID is 11 of A-Z a-z 0-9 _ -",
-	Prefix:   "https://www.youtube.com/watch?v=",
-	ID:       youTubeID,
-}}
-
-var videoID = regexp.MustCompile(`^[A-Za-z0-9_-]{11}$`)
-
-func youTubeID(u *url.URL) (id, why string) {
-	if u.Path != "/watch" {
-		return "", "is not a watch page; channel, playlist, /live/ and short URLs are not supported"
-	}
-	query, err := url.ParseQuery(u.RawQuery)
-	if err != nil {
-		return "", "has a malformed query"
-	}
-	ids := query["v"]
-	if len(ids) != 1 || !videoID.MatchString(ids[0]) {
-		return "", "has no single valid video id in v="
-	}
-	return ids[0], ""
-}
+var Sources = []Source{youTube}
 
 // StreamURL is the URL of a stream in the canonical form of its source, so that
 // two spellings of one stream are equal (decision A1).

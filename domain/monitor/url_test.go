@@ -18,9 +18,17 @@ func TestAStreamURLIsNormalisedOrRefused(t *testing.T) { // decision A1
 		"https://m.youtube.com/watch?v=dQw4w9WgXc_",
 		"https://WWW.YouTube.com/watch?v=dQw4w9WgXc_",
 		"HTTPS://www.youtube.com/watch?v=dQw4w9WgXc_",
-		"https://www.youtube.com/watch?t=90&v=dQw4w9WgXc_&list=PL0123456789",
+		"https://www.youtube.com/watch?t=90&v=dQw4w9WgXc_&list=PL0123456789&index=2",
 		"https://www.youtube.com/watch?v=dQw4w9WgXc_#t=10",
 		"https://www.youtube.com/watch?v=dQw4w9WgXc%5F",
+		"https://youtu.be/dQw4w9WgXc_",
+		"http://YOUTU.BE/dQw4w9WgXc_?si=abcdefghijklmnop&t=1h2m",
+		"https://www.youtube.com/live/dQw4w9WgXc_?feature=share",
+		"https://m.youtube.com/live/dQw4w9WgXc%5F",
+		"https://youtube.com/shorts/dQw4w9WgXc_",
+		"https://www.youtube.com/embed/dQw4w9WgXc_?autoplay=1&list=PL0123456789",
+		"https://www.youtube-nocookie.com/embed/dQw4w9WgXc_",
+		"https://youtube-nocookie.com/embed/dQw4w9WgXc_#x",
 	} {
 		got, err := monitor.ParseStreamURL(s)
 		if err != nil || string(got) != canonical {
@@ -30,24 +38,60 @@ func TestAStreamURLIsNormalisedOrRefused(t *testing.T) { // decision A1
 			t.Errorf("%s: source %q", s, got.Source())
 		}
 	}
-	for _, s := range []string{
-		"", "hello", "https://", "https://www.youtube.com", "https://www.youtube.com/watch",
-		"https://www.youtube.com/watch?v=", "https://www.youtube.com/watch?v=short",
-		"https://www.youtube.com/watch?v=twelve_chars", "https://www.youtube.com/watch?v=dQw4w9WgXc%2F",
-		"https://www.youtube.com/watch?v=dQw4w9WgXc_&v=dQw4w9WgXcQ",
-		"https://youtu.be/dQw4w9WgXc_", "https://www.youtube.com/live/dQw4w9WgXc_",
-		"https://www.youtube.com/@channel", "https://www.youtube.com/channel/UC0123456789012345678901/live",
-		"https://www.youtube.com/playlist?list=PL0", "https://www.youtube.com/embed/dQw4w9WgXc_",
-		"https://www.youtube.com/watch/?v=dQw4w9WgXc_",
-		"https://www.youtube.com:8443/watch?v=dQw4w9WgXc_",
-		"https://user@www.youtube.com/watch?v=dQw4w9WgXc_",
-		"https://www.youtube.com.evil.test/watch?v=dQw4w9WgXc_",
-		"https://evil.test/watch?v=dQw4w9WgXc_", "ftp://www.youtube.com/watch?v=dQw4w9WgXc_",
-		"//www.youtube.com/watch?v=dQw4w9WgXc_", "https://www.youtube.com/watch?v=%zz",
-		canonical + strings.Repeat("&x=1", 200),
+	const channel, playlist, refused = "POST /api/v1/channels", "names a playlist", ""
+	for s, says := range map[string]string{
+		"": refused, "hello": refused, "https://": refused, "dQw4w9WgXc_": refused, "youtu.be/dQw4w9WgXc_": refused,
+		"https://www.youtube.com": refused, "https://www.youtube.com/": refused, "https://www.youtube.com/watch": refused,
+		"https://www.youtube.com/watch?v=":                            refused,
+		"https://www.youtube.com/watch?v=dQw4w9WgXc":                  refused,
+		"https://www.youtube.com/watch?v=twelve_chars":                refused,
+		"https://www.youtube.com/watch?v=dQw4w9WgXc%2F":               refused,
+		"https://www.youtube.com/watch?v=dQw4w9WgXc_&v=dQw4w9WgXcQ":   refused,
+		"https://www.youtube.com/watch?V=dQw4w9WgXc_":                 refused,
+		"https://www.youtube.com/watch?v=%zz":                         refused,
+		"https://www.youtube.com/watch/?v=dQw4w9WgXc_":                refused,
+		"https://www.youtube.com/dQw4w9WgXc_":                         "names no stream",
+		"https://www.youtube.com/feed/subscriptions":                  "names no stream",
+		"https://www.youtube.com/clip/dQw4w9WgXc_":                    "names no stream",
+		"https://www.youtube.com/live/":                               "no valid video id",
+		"https://www.youtube.com/live":                                "no valid video id",
+		"https://www.youtube.com/live/dQw4w9WgXc":                     "no valid video id",
+		"https://www.youtube.com/live/twelve_chars":                   "no valid video id",
+		"https://www.youtube.com/live/dQw4w9WgXc_/x":                  "no valid video id",
+		"https://www.youtube.com/LIVE/dQw4w9WgXc_":                    "names no stream",
+		"https://youtu.be/":                                           "no valid video id",
+		"https://youtu.be/live/dQw4w9WgXc_":                           "no valid video id",
+		"https://youtu.be/watch?v=dQw4w9WgXc_":                        "no valid video id",
+		"https://www.youtube-nocookie.com/live/dQw4w9WgXc_":           "names no stream",
+		"https://www.youtube-nocookie.com/watch?v=dQw4w9WgXc_":        "names no stream",
+		"https://www.youtube.com/embed/":                              "no valid video id",
+		"https://www.youtube.com/embed/live_stream?channel=UC0123456": channel,
+		"https://www.youtube.com/embed/videoseries?list=PL0123456789": playlist,
+		"https://www.youtube.com/playlist?list=PL0123456789":          playlist,
+		"https://www.youtube.com/watch?list=PL0123456789":             playlist,
+		"https://www.youtube.com/@channel":                            channel,
+		"https://www.youtube.com/@channel/live":                       channel,
+		"https://m.youtube.com/channel/UC0123456789012345678901/live": channel,
+		"https://www.youtube.com/c/name":                              channel,
+		"https://www.youtube.com/user/name/streams":                   channel,
+		"https://music.youtube.com/watch?v=dQw4w9WgXc_":               "is not on",
+		"https://www.youtube.com:8443/watch?v=dQw4w9WgXc_":            "is not on",
+		"https://youtu.be:443/dQw4w9WgXc_":                            "is not on",
+		"https://www.youtube.com./watch?v=dQw4w9WgXc_":                "is not on",
+		"https://www.youtube.com.evil.test/watch?v=dQw4w9WgXc_":       "is not on",
+		"https://evilyoutube.com/watch?v=dQw4w9WgXc_":                 "is not on",
+		"https://youtu.be.evil.test/dQw4w9WgXc_":                      "is not on",
+		"https://evil.test/youtu.be/dQw4w9WgXc_":                      "is not on",
+		"https://user@www.youtube.com/watch?v=dQw4w9WgXc_":            "user name",
+		"https://youtu.be@evil.test/dQw4w9WgXc_":                      "user name",
+		"https://evil.test\\@youtu.be/dQw4w9WgXc_":                    refused,
+		"ftp://www.youtube.com/watch?v=dQw4w9WgXc_":                   "must start with https://",
+		"//www.youtube.com/watch?v=dQw4w9WgXc_":                       "must start with https://",
+		canonical + strings.Repeat("&x=1", 200):                       "longer than 512",
 	} {
-		if got, err := monitor.ParseStreamURL(s); code(err) != monitor.InvalidURL || !strings.Contains(err.Error(), "https://www.youtube.com/watch?v=") {
-			t.Errorf("%.80s: got %q, %v; want INVALID_URL that says what is accepted", s, got, err)
+		got, err := monitor.ParseStreamURL(s)
+		if code(err) != monitor.InvalidURL || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "https://www.youtube.com/watch?v=ID") || !strings.Contains(err.Error(), "https://youtu.be/ID") {
+			t.Errorf("%.80s: got %q, %v; want INVALID_URL with %q that says what is accepted", s, got, err, says)
 		}
 	}
 }

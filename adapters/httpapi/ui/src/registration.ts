@@ -46,6 +46,12 @@ export function filled(draft: Draft, before: Found, found: Found): Draft {
   return { ...draft, channel: fill("channel"), title: fill("title"), start: fill("start") };
 }
 
+// streamURLOf takes a bare ID of a YouTube video, as people copy it, for the address of its page.
+export function streamURLOf(typed: string): string {
+  const url = typed.trim();
+  return /^[\w-]{11}$/.test(url) ? `https://www.youtube.com/watch?v=${url}` : url;
+}
+
 // registrationOf leaves out what is empty, so that the gateway's defaults stand. name is that of the preset; "": none.
 export function registrationOf(draft: Draft, preset: Numbers, name = ""): Registration {
   const config: Partial<Config> = { ...preset, ...draft.changed };
@@ -59,7 +65,7 @@ export function registrationOf(draft: Draft, preset: Numbers, name = ""): Regist
   const metadata: Record<string, string> = {};
   if (draft.channel.trim()) metadata.channel_name = draft.channel.trim();
   if (draft.title.trim()) metadata.stream_title = draft.title.trim();
-  return { stream_url: draft.streamURL.trim(), callback_url: draft.callbackURL.trim(), config, metadata };
+  return { stream_url: streamURLOf(draft.streamURL), callback_url: draft.callbackURL.trim(), config, metadata };
 }
 
 // Check is what a preview was asked, and what its problems are about.

@@ -104,7 +104,7 @@ type Worker struct {
 // Watch holds the settings of a watch in the foreground. The rules have the names,
 // ranges and defaults of a registration (section 3.1).
 type Watch struct {
-	URL monitor.StreamURL `arg:"" name:"URL" type:"stream" help:"The stream: https://www.youtube.com/watch?v=ID."`
+	URL monitor.StreamURL `arg:"" name:"URL" type:"stream" help:"The stream: https://www.youtube.com/watch?v=ID, or another URL that names it."`
 
 	Record string `type:"path" placeholder:"FILE" help:"Write all observations to FILE, for replay."`
 	JSON   bool   `name:"json" help:"Print events and log as JSON lines."`

@@ -361,7 +361,7 @@ func TestAWorkerGetsItsSettingsFromTheGateway(t *testing.T) {
 		}
 	})
 	for env, bad := range map[string]string{
-		"MONITOR_ID": "mon-1", "GENERATION": "0", "GATEWAY_URL": "localhost:8081", "STREAM_URL": "https://youtu.be/abcdefghijk",
+		"MONITOR_ID": "mon-1", "GENERATION": "0", "GATEWAY_URL": "localhost:8081", "STREAM_URL": "https://youtu.be/abcdefghij",
 		"CALLBACK_URL": "mailto:x", "CONFIG_JSON": `{"check_interval_sec":0}`,
 	} {
 		t.Run("refuses a bad "+env+", once", func(t *testing.T) {
@@ -398,8 +398,8 @@ func TestWatchHasTheRulesOfARegistration(t *testing.T) {
 		}
 	})
 	t.Run("says which URL is accepted", func(t *testing.T) {
-		got := mustRefuse(t, "watch", "https://youtu.be/abcdefghijk")
-		if !strings.HasPrefix(got[0], `URL is "https://youtu.be/abcdefghijk"; is not on`) || !strings.Contains(got[0], "https://www.youtube.com/watch?v=ID") {
+		got := mustRefuse(t, "watch", "https://example.com/abcdefghijk")
+		if !strings.HasPrefix(got[0], `URL is "https://example.com/abcdefghijk"; is not on`) || !strings.Contains(got[0], "https://www.youtube.com/watch?v=ID") {
 			t.Errorf("says %q", got)
 		}
 	})

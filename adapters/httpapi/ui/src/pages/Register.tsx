@@ -13,7 +13,7 @@ import { Glyph } from "../parts/Glyph";
 import type { GlyphName } from "../parts/glyphs";
 import { StreamPreview, WillHappen, type PreviewState } from "../parts/StreamPreview";
 import { retryIn } from "../read";
-import { checkOf, emptyDraft, filled, merged, nothingFound, numberNames, presetDetectors, presetNumbers, registrationOf, running, type Check, type Draft, type Numbers } from "../registration";
+import { checkOf, emptyDraft, filled, merged, nothingFound, numberNames, presetDetectors, presetNumbers, registrationOf, running, streamURLOf, type Check, type Draft, type Numbers } from "../registration";
 import { navigate, query, setQuery } from "../router";
 import { may } from "../role";
 import { useService } from "../service";
@@ -53,7 +53,8 @@ export function Register() {
               <label for="stream-url">{words.url}</label>
               <div class="with-button">
                 <input
-                  type="url"
+                  type="text"
+                  inputMode="url"
                   id="stream-url"
                   class="input mono"
                   required
@@ -111,7 +112,7 @@ function usePreview(draft: Signal<Draft>, numbers: Numbers, preset: string) {
     askedAt.current = performance.now();
     return api.preview(check, abort.signal);
   };
-  const url = draft.value.streamURL.trim();
+  const url = streamURLOf(draft.value.streamURL);
   const known = useRef({ url, found: nothingFound });
   if (known.current.url !== url) {
     draft.value = filled(draft.peek(), known.current.found, nothingFound);

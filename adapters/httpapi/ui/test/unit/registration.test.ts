@@ -22,6 +22,12 @@ test("a preset is its own values and the defaults, and a single value wins over 
   assert.equal(registrationOf({ ...draft, goesOn: false }, music).config.on_callback_failure, undefined);
 });
 
+test("a bare ID is the address of its page, and everything else stays as it was typed", () => {
+  const sent = (typed: string) => registrationOf(emptyDraft(typed, ""), {}).stream_url;
+  assert.equal(sent(" dQw4w9WgX-_ "), "https://www.youtube.com/watch?v=dQw4w9WgX-_");
+  for (const typed of ["https://youtu.be/dQw4w9WgX-_", "dQw4w9WgX-", "dQw4w9WgX-_Q", "dQw4w9WgX.Q"]) assert.equal(sent(typed), typed);
+});
+
 test("with a preset, its name is registered, and only the detectors that differ from it", () => {
   const of = { presets: [{ name: "music", config: { detectors: { freeze: { threshold_sec: 120 }, clipping: { threshold_sec: 60 } } } }] };
   assert.deepEqual(presetDetectors(of, "music"), of.presets[0]!.config.detectors);

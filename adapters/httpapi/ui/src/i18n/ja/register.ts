@@ -4,7 +4,7 @@ export const register: Words["register"] = {
   title: "配信を登録",
   which: "どの配信か",
   url: "配信のアドレス",
-  urlHint: "watch?v= 形式のYouTubeのアドレスです。ほかのパラメーターは取り除かれます。",
+  urlHint: "1つの配信を示すYouTubeのアドレス（watch?v=、youtu.be、/live/、/shorts/、/embed/）、または11文字のIDです。",
   lookAgain: "もう一度確認",
   kind: "番組の種類",
   presets: {

@@ -1,0 +1,81 @@
+package monitor
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// YouTube is the name of the only source so far.
+const YouTube SourceName = "youtube"
+
+const youTubePrefix = "https://www.youtube.com/watch?v="
+
+// youTube is the row of YouTube. It accepts each form by which people share one video (decision A1).
+var youTube = Source{
+	Name:  YouTube,
+	Hosts: slices.Concat(youTubeSite, youTubeShort, youTubeEmbeds),
+	Accepted: youTubePrefix + "ID, or https://www.youtube.com/live/ID, /shorts/ID or /embed/ID, or https://youtu.be/ID, " +
+		"where ID is 11 of A-Z a-z 0-9 _ -",
+	Prefix: youTubePrefix,
+	ID:     youTubeID,
+}
+
+// The hosts of YouTube, by the forms of the URLs that they have.
+var (
+	youTubeSite   = []string{"www.youtube.com", "youtube.com", "m.youtube.com"}
+	youTubeShort  = []string{"youtu.be"}
+	youTubeEmbeds = []string{"www.youtube-nocookie.com", "youtube-nocookie.com"}
+)
+
+var videoID = regexp.MustCompile(`^[A-Za-z0-9_-]{11}$`)
+
+// Why a URL names no single stream.
+const (
+	namesChannel  = "names a channel, and a monitor watches one stream: POST /api/v1/channels registers a channel"
+	namesPlaylist = "names a playlist, and a monitor watches one stream: register each stream of the list by its own URL"
+)
+
+// youTubeID is Source.ID of YouTube.
+func youTubeID(u *url.URL) (id, why string) {
+	host := strings.ToLower(u.Host)
+	if u.Path == "/watch" && slices.Contains(youTubeSite, host) {
+		return idOfWatchPage(u)
+	}
+	path := strings.TrimPrefix(u.Path, "/")
+	form, id, _ := strings.Cut(path, "/")
+	switch {
+	case slices.Contains(youTubeShort, host):
+		id = path
+	case form == "embed" && id == "live_stream":
+		return "", namesChannel // it has the form of an ID
+	case form == "playlist", form == "embed" && id == "videoseries":
+		return "", namesPlaylist
+	case strings.HasPrefix(form, "@"), form == "channel", form == "c", form == "user":
+		return "", namesChannel
+	case form == "embed":
+	case (form == "live" || form == "shorts") && slices.Contains(youTubeSite, host):
+	default:
+		return "", "names no stream"
+	}
+	if !videoID.MatchString(id) {
+		return "", "has no valid video id in its path"
+	}
+	return id, ""
+}
+
+// idOfWatchPage returns the ID of a /watch URL.
+func idOfWatchPage(u *url.URL) (id, why string) {
+	query, err := url.ParseQuery(u.RawQuery)
+	switch ids := query["v"]; {
+	case err != nil:
+		return "", "has a malformed query"
+	case len(ids) == 0 && query.Get("list") != "":
+		return "", namesPlaylist
+	case len(ids) != 1 || !videoID.MatchString(ids[0]):
+		return "", "has no single valid video id in v="
+	default:
+		return ids[0], ""
+	}
+}
