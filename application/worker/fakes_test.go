@@ -65,9 +65,9 @@ func (s *fakeStream) Resolve(ctx context.Context, _ monitor.StreamURL) watch.Res
 	return watch.Resolution{State: watch.Live, Manifest: "https://media.test/list.m3u8"}
 }
 
-func (s *fakeStream) Probe(ctx context.Context, _ monitor.StreamURL) watch.OEmbedResult {
+func (s *fakeStream) Probe(ctx context.Context, _ monitor.StreamURL) watch.ProbeResult {
 	s.called(ctx, "prober")
-	return watch.OEmbedResult{}
+	return watch.ProbeResult{}
 }
 
 func (s *fakeStream) ReadPlaylist(ctx context.Context, url string) watch.Playlist {

@@ -16,10 +16,10 @@ type Resolver interface {
 	Resolve(ctx context.Context, url monitor.StreamURL) watch.Resolution
 }
 
-// Prober finds out whether a video still exists (section 7.4, method 2). The rules of
+// Prober finds out by a small question whether a stream still exists (section 7.4, method 2). The rules of
 // Resolver apply.
 type Prober interface {
-	Probe(ctx context.Context, url monitor.StreamURL) watch.OEmbedResult
+	Probe(ctx context.Context, url monitor.StreamURL) watch.ProbeResult
 }
 
 // PlaylistReader reads the master or media playlist at url, within its own limits. It
@@ -82,9 +82,9 @@ func (s Sources) Resolve(ctx context.Context, url monitor.StreamURL) watch.Resol
 }
 
 // Probe implements Prober. Without a prober for the source, the result is not Known.
-func (s Sources) Probe(ctx context.Context, url monitor.StreamURL) watch.OEmbedResult {
+func (s Sources) Probe(ctx context.Context, url monitor.StreamURL) watch.ProbeResult {
 	if source := s[url.Source()]; source.Prober != nil {
 		return source.Prober.Probe(ctx, url)
 	}
-	return watch.OEmbedResult{Detail: "this worker has no prober for " + string(url)}
+	return watch.ProbeResult{Detail: "this worker has no prober for " + string(url)}
 }

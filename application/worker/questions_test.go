@@ -98,8 +98,8 @@ func (fakeSource) Resolve(context.Context, monitor.StreamURL) watch.Resolution {
 	return watch.Resolution{State: watch.Upcoming}
 }
 
-func (fakeSource) Probe(context.Context, monitor.StreamURL) watch.OEmbedResult {
-	return watch.OEmbedResult{Known: true}
+func (fakeSource) Probe(context.Context, monitor.StreamURL) watch.ProbeResult {
+	return watch.ProbeResult{Known: true}
 }
 
 func TestAStreamIsResolvedByItsSource(t *testing.T) {

@@ -31,7 +31,7 @@ func (r taskRunner) run(ctx context.Context, t watch.Task) watch.Observation {
 		ctx, cancel := context.WithTimeout(ctx, resolveLimit)
 		defer cancel()
 		return r.ports.Resolver.Resolve(ctx, r.stream)
-	case watch.TaskOEmbed:
+	case watch.TaskProbe:
 		ctx, cancel := context.WithTimeout(ctx, playlistLimit)
 		defer cancel()
 		return r.ports.Prober.Probe(ctx, r.stream)
@@ -69,7 +69,7 @@ func withBegan(o watch.Observation, began time.Time) watch.Observation {
 	case watch.Resolution:
 		o.Began = began
 		return o
-	case watch.OEmbedResult:
+	case watch.ProbeResult:
 		o.Began = began
 		return o
 	case watch.Playlist:

@@ -7,10 +7,10 @@ type UnseenClass string
 
 // The classes.
 const (
-	Refused     UnseenClass = "refused" // YouTube refuses the address that asks: 401, 403, 429, a bot check
-	NoDNS       UnseenClass = "dns"     // the name of YouTube is not resolved
+	Refused     UnseenClass = "refused" // the source refuses the address that asks: 401, 403, 429, a bot check
+	NoDNS       UnseenClass = "dns"     // the name of the source is not resolved
 	NoProxy     UnseenClass = "proxy"   // the proxy cannot be reached, or refuses
-	NoNetwork   UnseenClass = "network" // no other way to YouTube: a firewall, TLS, no answer in time, 5xx
+	NoNetwork   UnseenClass = "network" // no other way to the source: a firewall, TLS, no answer in time, 5xx
 	NoTool      UnseenClass = "tool"    // the tool that asks fails
 	OtherUnseen UnseenClass = "unknown" // nothing says why
 )

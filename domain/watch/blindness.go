@@ -25,7 +25,7 @@ type blindness struct {
 
 	UnansweredAt time.Time `json:"unanswered_at,omitzero"` // when the latest question came back without an answer
 	ResumedAt    time.Time `json:"resumed_at,omitzero"`    // when a successor took over during this blindness
-	Refused      bool      `json:"refused,omitempty"`      // YouTube has refused the question and all media since
+	Refused      bool      `json:"refused,omitempty"`      // the source has refused the question and all media since
 }
 
 // visibility returns what the watcher can observe at present.
@@ -107,7 +107,7 @@ func (b *blindness) end(e *emitter) {
 	*b = blindness{Since: e.now, ObservedAt: e.now}
 }
 
-// noteRefusal records that YouTube refuses whoever asks: the question and all media at
+// noteRefusal records that the source refuses whoever asks: the question and all media at
 // the same time (decision S6). It goes on until anything is learned, whatever other
 // failures come.
 func (s *state) noteRefusal() {

@@ -44,7 +44,7 @@ func TestWhatFailsIsTriedAgainWithBackoff(t *testing.T) { // 10.2
 		{"a question", []option{unanswered(0, never)}, 0, 250, "", []tasks{asked(0, 250, 0, 5, 15, 35, 75, 135, 195)}},
 		{"the hourly question five times, and readable media prove that the video exists", []option{unanswered(300, never)}, 100, 8000,
 			"100 started since 0",
-			[]tasks{asked(300, 8000, 3700, 3705, 3715, 3735, 3775, 3835, 7435), {watch.TaskOEmbed, span{0, 8000}, nil}}},
+			[]tasks{asked(300, 8000, 3700, 3705, 3715, 3735, 3775, 3835, 7435), {watch.TaskProbe, span{0, 8000}, nil}}},
 		{"S17 and then every 5 min while the manifest must be renewed", []option{expiringAfter(45 * time.Minute), unanswered(300, never)}, 100, 2700,
 			"100 started since 0",
 			[]tasks{asked(300, 2700, 1900, 1905, 1915, 1935, 1975, 2035, 2335, 2635)}},

@@ -201,9 +201,9 @@ func TestAClaimWhileWaitingIsAskedThroughAnotherAddress(t *testing.T) { // S19
 	}
 }
 
-func TestOEmbedEndsTheWatchOnlyWhileNothingElseIsObserved(t *testing.T) { // 7.4
-	missing := func(s ...float64) option { return func(w *world) { w.oEmbedMissing = spans(s) } }
-	probed := func(at ...float64) tasks { return tasks{watch.TaskOEmbed, span{0, never}, at} }
+func TestAProbeEndsTheWatchOnlyWhileNothingElseIsObserved(t *testing.T) { // 7.4
+	missing := func(s ...float64) option { return func(w *world) { w.probeMissing = spans(s) } }
+	probed := func(at ...float64) tasks { return tasks{watch.TaskProbe, span{0, never}, at} }
 	follow(t, []timeline{
 		{"while media are seen it does not", []option{unanswered(150, never), missing(150, never), noPlaylist(200, 300, 7800, 7900)}, 100, 9000,
 			"100 started since 0",

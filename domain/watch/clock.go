@@ -80,7 +80,7 @@ func (s *state) shiftClock(d time.Duration) {
 		}
 	}
 	r := &s.Resolve
-	shift(&r.LastBegan, &r.QuotaWholeAt, &r.OEmbedAt, &r.Claim.At, &s.Manifest.AdoptedAt)
+	shift(&r.LastBegan, &r.QuotaWholeAt, &r.ProbeAt, &r.Claim.At, &s.Manifest.AdoptedAt)
 	shift(&s.Blind.Since, &s.Blind.ObservedAt, &s.Blind.UnansweredAt, &s.Blind.ResumedAt)
 	shift(&s.Others.ReadAt, &s.Others.TurnAt, &s.Text.ReadAt, &s.Text.NewAt)
 	for _, r := range s.Others.All {

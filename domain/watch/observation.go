@@ -12,7 +12,7 @@ import (
 // this file implement it.
 type Observation interface{ kind() TaskKind }
 
-// StreamState is the state of a stream as yt-dlp or streamlink reports it (section
+// StreamState is the state of a stream as the resolver of its source reports it (section
 // 7.2).
 type StreamState string
 
@@ -20,7 +20,7 @@ type StreamState string
 const (
 	Live           StreamState = "live"                 // is_live; without Renditions and Manifest the encoder sends nothing
 	Upcoming       StreamState = "upcoming"             // scheduled, a premiere, or "will begin in"
-	Offline        StreamState = "offline"              // YouTube lists it as live, but the encoder is not connected; in Monitoring Mode it counts as live
+	Offline        StreamState = "offline"              // its page lists it as live, but the encoder is not connected; in Monitoring Mode it counts as live
 	Ended          StreamState = "ended"                // was live: post_live, was_live
 	NotALiveStream StreamState = "not_a_live_stream"    // an ordinary video
 	Private        StreamState = "private"              // section 7.2
@@ -28,10 +28,10 @@ const (
 	RegionLocked   StreamState = "region_locked"        // cannot be seen from here
 	AgeRestricted  StreamState = "age_restricted"       // needs a signed-in adult
 	MembersOnly    StreamState = "members_only"         // needs a membership
-	ManifestFound  StreamState = "manifest_found"       // streamlink found a manifest; nobody knows whether the stream is live
-	Blocked        StreamState = "blocked"              // bot check, captcha, 403: YouTube refuses the address; unknown
+	ManifestFound  StreamState = "manifest_found"       // a fallback found a manifest; nobody knows whether the stream is live
+	Blocked        StreamState = "blocked"              // bot check, captcha, 403: the source refuses the address; unknown
 	RateLimited    StreamState = "rate_limited"         // 429: too many questions from the address; unknown
-	NameUnresolved StreamState = "name_unresolved"      // DNS knows no address of YouTube, or does not answer: unknown
+	NameUnresolved StreamState = "name_unresolved"      // DNS knows no address of the source, or does not answer: unknown
 	ProxyFailed    StreamState = "proxy_failed"         // the proxy cannot be reached, or refuses: unknown
 	Unreachable    StreamState = "unreachable"          // no other way: firewall, TLS, timeout, 5xx: unknown
 	ToolFailed     StreamState = "tool_failed"          // the tool is missing, was killed or printed rubbish: unknown
@@ -47,14 +47,14 @@ func (s StreamState) Known() bool {
 	return true
 }
 
-// Refused reports whether YouTube refuses to answer the address that asks.
+// Refused reports whether the source refuses to answer the address that asks.
 func (s StreamState) Refused() bool { return s == Blocked || s == RateLimited }
 
 // Resolution answers TaskResolve (sections 5.1, 7.4).
 type Resolution struct {
 	Began       time.Time   `json:"began"` // when the task began
 	State       StreamState `json:"state"`
-	Source      string      `json:"source"`               // yt-dlp, streamlink
+	Source      string      `json:"source"`               // the tool, e.g. yt-dlp
 	Detail      string      `json:"detail,omitempty"`     // from the tool, one line, without a signed URL
 	Renditions  []Rendition `json:"renditions,omitempty"` // media playlists, when the tool lists them
 	Manifest    string      `json:"manifest,omitempty"`   // master playlist, used when Renditions is empty
@@ -68,12 +68,12 @@ type Resolution struct {
 	ScheduledStart time.Time `json:"scheduled_start,omitzero"` // of an upcoming stream; only that of the rules decides what is late (S13)
 }
 
-// OEmbedResult answers TaskOEmbed (section 7.4, method 2).
-type OEmbedResult struct {
+// ProbeResult answers TaskProbe (section 7.4, method 2).
+type ProbeResult struct {
 	Began  time.Time `json:"began"`
 	Known  bool      `json:"known"`            // false: the question was not answered
 	Exists bool      `json:"exists"`           // when Known
-	Detail string    `json:"detail,omitempty"` // e.g. the HTTP status
+	Detail string    `json:"detail,omitempty"` // one line: who was asked, and what it answered, e.g. its HTTP status
 }
 
 // Rendition is one quality of a stream, as a master playlist or yt-dlp lists it.
@@ -215,7 +215,7 @@ type RulesChanged struct {
 func (o Resolution) hasMedia() bool { return len(o.Renditions) > 0 || o.Manifest != "" }
 
 func (Resolution) kind() TaskKind    { return TaskResolve }
-func (OEmbedResult) kind() TaskKind  { return TaskOEmbed }
+func (ProbeResult) kind() TaskKind   { return TaskProbe }
 func (Playlist) kind() TaskKind      { return TaskPlaylist }
 func (Analysis) kind() TaskKind      { return TaskSegment }
 func (RenditionLook) kind() TaskKind { return TaskRendition }

@@ -107,8 +107,8 @@ func decodeObservation(k TaskKind, raw json.RawMessage) (Observation, error) {
 	switch k {
 	case TaskResolve:
 		return decodeAs[Resolution](raw)
-	case TaskOEmbed:
-		return decodeAs[OEmbedResult](raw)
+	case TaskProbe:
+		return decodeAs[ProbeResult](raw)
 	case TaskPlaylist:
 		return decodeAs[Playlist](raw)
 	case TaskSegment:

@@ -16,11 +16,11 @@ type resolveState struct {
 	LastBegan    time.Time `json:"last_began,omitzero"`     // when the last question with an answer was asked
 	QuotaWholeAt time.Time `json:"quota_whole_at,omitzero"` // when the whole questionQuota is there again (S7)
 	Failures     int       `json:"failures,omitempty"`      // questions in a row without an answer
-	Refused      bool      `json:"refused,omitempty"`       // YouTube refused the address that asked last, and nothing was answered since
+	Refused      bool      `json:"refused,omitempty"`       // the source refused the address that asked last, and nothing was answered since
 	Claim        claim     `json:"claim,omitzero"`
-	OEmbedDue    bool      `json:"oembed_due,omitempty"` // the next task asks oEmbed (section 7.4)
-	OEmbedAt     time.Time `json:"oembed_at,omitzero"`
-	MissingCount int       `json:"missing_count,omitempty"` // oEmbed answers in a row that the video does not exist
+	ProbeDue     bool      `json:"probe_due,omitempty"` // the next task is a probe (section 7.4)
+	ProbeAt      time.Time `json:"probe_at,omitzero"`
+	MissingCount int       `json:"missing_count,omitempty"` // probes in a row that found no stream
 }
 
 // spendQuota takes a question that began at a time from the stream's quota.
@@ -34,7 +34,7 @@ func (r *resolveState) quotaAt() time.Time {
 }
 
 // answers handles what the resolve lane finds out: answers to questions about the stream's state,
-// and those of oEmbed.
+// and those of probes.
 type answers struct{ *stream }
 
 // handle takes in the result of a question about the stream's state.
@@ -119,7 +119,7 @@ func (a answers) mayBeBack(o Resolution) bool {
 }
 
 // handleNoAnswer takes in a question without an answer. It decides when to ask
-// again (section 10.2) and whether to ask oEmbed (section 7.4).
+// again (section 10.2) and whether to probe (section 7.4).
 func (a answers) handleNoAnswer(o Resolution) {
 	r := &a.state.Resolve
 	for _, f := range a.state.Feeds {
@@ -153,16 +153,16 @@ func (a answers) handleNoAnswer(o Resolution) {
 	a.logWarn("The stream's state could not be learned; the worker asks again", map[string]any{
 		"state": o.State, "detail": o.Detail, "failures": r.Failures,
 	})
-	if urgent && (r.OEmbedAt.IsZero() || !a.now.Before(r.OEmbedAt.Add(oEmbedInterval))) {
-		r.OEmbedDue = true
+	if urgent && (r.ProbeAt.IsZero() || !a.now.Before(r.ProbeAt.Add(probeInterval))) {
+		r.ProbeDue = true
 	}
 }
 
-// handleOEmbed takes in oEmbed's answer. A second answer in a row that the video
+// handleProbe takes in the answer of a probe. A second answer in a row that the stream
 // does not exist ends the watch (section 7.4). recordObserved breaks the row.
-func (a answers) handleOEmbed(o OEmbedResult) {
+func (a answers) handleProbe(o ProbeResult) {
 	r := &a.state.Resolve
-	r.OEmbedDue, r.OEmbedAt = false, a.now
+	r.ProbeDue, r.ProbeAt = false, a.now
 	switch {
 	case !o.Known:
 	case o.Exists:
@@ -170,7 +170,7 @@ func (a answers) handleOEmbed(o OEmbedResult) {
 	default:
 		r.MissingCount++
 		if r.MissingCount > 1 {
-			a.fail(event.ReasonVideoUnavailable, "oEmbed: "+o.Detail)
+			a.fail(event.ReasonVideoUnavailable, o.Detail)
 		}
 	}
 }

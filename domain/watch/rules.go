@@ -15,7 +15,7 @@ const (
 	liveCheck       = 5 * time.Minute  // between questions while the stream is live and no playlist moves (7.6)
 	movingLiveCheck = time.Hour        // between questions while a playlist moves (S17)
 	readingSlack    = 15 * time.Second // after standstillLimit before a playlist that cannot be read counts as standing still (S17)
-	oEmbedInterval  = 60 * time.Second // between questions to oEmbed (7.4)
+	probeInterval   = 60 * time.Second // between two probes (7.4)
 	refreshInterval = 30 * time.Second // longest time between two readings of a playlist (5.4)
 	minReadInterval = 1 * time.Second  // shortest time between two readings while a condition may reach its threshold (S2)
 

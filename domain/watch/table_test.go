@@ -116,12 +116,12 @@ func rows() []observation {
 	row("resolve: live, neither picture nor sound", func(w *world) watch.Observation {
 		return watch.Resolution{Began: at(w.now), State: watch.Live, Renditions: subtitles}
 	})
-	probe := func(name string, p watch.OEmbedResult) {
+	probe := func(name string, p watch.ProbeResult) {
 		row("probe: "+name, func(w *world) watch.Observation { p.Began = at(w.now); return p })
 	}
-	probe("exists", watch.OEmbedResult{Known: true, Exists: true})
-	probe("is missing", watch.OEmbedResult{Known: true})
-	probe("not known", watch.OEmbedResult{})
+	probe("exists", watch.ProbeResult{Known: true, Exists: true})
+	probe("is missing", watch.ProbeResult{Known: true})
+	probe("not known", watch.ProbeResult{})
 	playlist := func(change func(w *world, p *watch.Playlist)) func(w *world) watch.Observation {
 		return func(w *world) watch.Observation {
 			w.playlistFails, w.stalls, w.now = nil, nil, w.now+2

@@ -12,7 +12,7 @@ type Lane int
 
 // The lanes, and the timer, whose tasks take no time.
 const (
-	LaneResolve Lane = iota // TaskResolve, TaskOEmbed
+	LaneResolve Lane = iota // TaskResolve, TaskProbe
 	LaneMedia               // TaskPlaylist, TaskSegment
 	LaneOthers              // TaskRendition
 	LaneTimer               // TaskWake
@@ -24,7 +24,7 @@ type TaskKind string
 // The kinds of task, each with the observation that answers it.
 const (
 	TaskResolve  TaskKind = "resolve"  // the stream's state and its manifest → Resolution
-	TaskOEmbed   TaskKind = "oembed"   // whether the video exists, by oEmbed (section 7.4) → OEmbedResult
+	TaskProbe    TaskKind = "probe"    // whether the stream exists, by a small question (section 7.4) → ProbeResult
 	TaskPlaylist TaskKind = "playlist" // the playlist at URL → Playlist
 	TaskSegment  TaskKind = "segment"  // the analysis of Segment → Analysis
 	TaskWake     TaskKind = "wake"     // nothing; time passes → Tick
@@ -39,7 +39,7 @@ const (
 // Lane returns where a task of this kind is done.
 func (k TaskKind) Lane() Lane {
 	switch k {
-	case TaskResolve, TaskOEmbed:
+	case TaskResolve, TaskProbe:
 		return LaneResolve
 	case TaskPlaylist, TaskSegment:
 		return LaneMedia
@@ -94,8 +94,8 @@ func (p planner) tasks() []Task {
 // question is due before the quota permits it (decision S7).
 func (p planner) resolveTask() Task {
 	r := p.state.Resolve
-	if r.OEmbedDue {
-		return Task{Kind: TaskOEmbed, At: p.now, Egress: p.state.Manifest.Egress}
+	if r.ProbeDue {
+		return Task{Kind: TaskProbe, At: p.now, Egress: p.state.Manifest.Egress}
 	}
 	at := p.nextQuestionAt()
 	moments := []time.Time{p.state.Blind.limitAt(), p.expiresAt()}

@@ -65,7 +65,7 @@ func (w *Watcher) Step(now time.Time, o Observation) []Effect {
 	w.state.Schedule.follow(w.rules, &w.emitter) // the rules may have changed while nobody watched
 	w.endSwitchedOff()
 	switch o.(type) {
-	case Resolution, OEmbedResult, ClockStep, RulesChanged:
+	case Resolution, ProbeResult, ClockStep, RulesChanged:
 		w.revise() // each of them changes when the next question is due, or all times
 	}
 	switch o := o.(type) {
@@ -74,8 +74,8 @@ func (w *Watcher) Step(now time.Time, o Observation) []Effect {
 		if w.state.monitoring() {
 			w.state.Resolve.spendQuota(o.Began)
 		}
-	case OEmbedResult:
-		answers{&w.stream}.handleOEmbed(o)
+	case ProbeResult:
+		answers{&w.stream}.handleProbe(o)
 	case Playlist:
 		playlists{&w.stream}.handle(o)
 	case Analysis:

@@ -64,7 +64,7 @@ func anyWorld(r *rapid.T, t *testing.T, end float64) *world {
 		w.rules.Thresholds[detector.Blackout] = seconds(rapid.IntRange(1, 60).Draw(r, "blackout threshold"))
 		w.rules.Thresholds[detector.Silence] = seconds(rapid.IntRange(1, 60).Draw(r, "silence threshold"))
 		w.rules.ScheduledStart = at(rapid.Float64Range(0, end).Draw(r, "scheduled"))
-		for _, k := range []watch.TaskKind{watch.TaskResolve, watch.TaskOEmbed, watch.TaskPlaylist, watch.TaskSegment} {
+		for _, k := range []watch.TaskKind{watch.TaskResolve, watch.TaskProbe, watch.TaskPlaylist, watch.TaskSegment} {
 			w.taskTime[k] = rapid.Float64Range(0, 3).Draw(r, "time of "+string(k))
 		}
 	})

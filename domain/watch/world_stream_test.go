@@ -20,9 +20,9 @@ func (w *world) observe(task watch.Task, began, done float64) watch.Observation 
 			w.changeAnswer(&r)
 		}
 		return r
-	case watch.TaskOEmbed:
-		gone := within(w.oEmbedMissing, began)
-		return watch.OEmbedResult{Began: at(began), Known: gone || !within(w.unanswered, began), Exists: !gone, Detail: "404"}
+	case watch.TaskProbe:
+		gone := within(w.probeMissing, began)
+		return watch.ProbeResult{Began: at(began), Known: gone || !within(w.unanswered, began), Exists: !gone, Detail: "404"}
 	case watch.TaskPlaylist:
 		return w.playlist(task.URL, began)
 	case watch.TaskRendition:

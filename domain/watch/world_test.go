@@ -69,7 +69,7 @@ type world struct {
 	questionsHang   []span                     // questions are answered just after the end
 	refused         []span                     // YouTube refuses this address: questions, playlists and segments
 	refusal         watch.FailureKind          // of the media in refused
-	oEmbedMissing   []span                     // oEmbed says that the video does not exist
+	probeMissing    []span                     // probes find that the stream does not exist
 	resetFrom       float64                    // from here on program time is later by resetBy
 	resetBy         float64
 	resetIn         string                            // only playlists whose URL contains this are reset

@@ -50,8 +50,8 @@ func refuseOtherHosts(next *http.Request, sent []*http.Request) error {
 }
 
 // Probe implements worker.Prober. It blocks for at most Timeout.
-func (p *Prober) Probe(ctx context.Context, stream monitor.StreamURL) watch.OEmbedResult {
-	var answer watch.OEmbedResult
+func (p *Prober) Probe(ctx context.Context, stream monitor.StreamURL) watch.ProbeResult {
+	var answer watch.ProbeResult
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 
@@ -65,7 +65,7 @@ func (p *Prober) Probe(ctx context.Context, stream monitor.StreamURL) watch.OEmb
 		answer.Known = true
 	}
 	if status != 0 && answer.Detail == "" {
-		answer.Detail = fmt.Sprintf("HTTP %d", status)
+		answer.Detail = fmt.Sprintf("oEmbed: HTTP %d", status)
 	}
 	return answer
 }

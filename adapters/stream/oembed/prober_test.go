@@ -30,7 +30,7 @@ const (
 )
 
 // probe probes a server with handler.
-func probe(t *testing.T, handler http.HandlerFunc) watch.OEmbedResult {
+func probe(t *testing.T, handler http.HandlerFunc) watch.ProbeResult {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	defer server.Close()
@@ -104,7 +104,7 @@ func TestARedirectToAnotherHostIsNotFollowed(t *testing.T) {
 		got := probe(t, func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, elsewhere.URL+"/?secret", http.StatusFound)
 		})
-		if got.Known || got.Detail != "HTTP 302" {
+		if got.Known || got.Detail != "oEmbed: HTTP 302" {
 			t.Errorf("got %+v", got)
 		}
 	})

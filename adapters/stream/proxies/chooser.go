@@ -81,7 +81,7 @@ type prober struct {
 }
 
 // Probe implements worker.Prober.
-func (p prober) Probe(ctx context.Context, url monitor.StreamURL) watch.OEmbedResult {
+func (p prober) Probe(ctx context.Context, url monitor.StreamURL) watch.ProbeResult {
 	return p.Prober.Probe(request.WithEgress(ctx, p.chooser.current(url, request.Egress(ctx))), url)
 }
 

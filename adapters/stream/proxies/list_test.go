@@ -156,11 +156,11 @@ func TestABudgetIsLogged(t *testing.T) {
 // addressProber tells through which address it was asked.
 type addressProber struct{}
 
-func (addressProber) Probe(ctx context.Context, _ monitor.StreamURL) watch.OEmbedResult {
-	return watch.OEmbedResult{Detail: request.Egress(ctx)}
+func (addressProber) Probe(ctx context.Context, _ monitor.StreamURL) watch.ProbeResult {
+	return watch.ProbeResult{Detail: request.Egress(ctx)}
 }
 
-func TestOEmbedIsAskedThroughTheAddressOfTheStream(t *testing.T) {
+func TestAProbeLeavesThroughTheAddressOfTheStream(t *testing.T) {
 	c := proxies.NewChooser(parse(t, "http://a.example:1,http://b.example:1"), 0, slog.New(slog.DiscardHandler))
 	chosen := c.Choose(stream, "b.example:1")
 	if got := c.Prober(addressProber{}).Probe(t.Context(), stream).Detail; got != chosen || got != "b.example:1" {

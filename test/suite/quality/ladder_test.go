@@ -137,8 +137,8 @@ func (l ladderTasks) observe(ctx context.Context, t watch.Task, now time.Time) (
 			}
 		}
 		return watch.Resolution{Began: now, State: watch.Ended, Source: "player"}, resolveTime
-	case watch.TaskOEmbed:
-		return watch.OEmbedResult{Began: now, Known: true, Exists: true}, resolveTime
+	case watch.TaskProbe:
+		return watch.ProbeResult{Began: now, Known: true, Exists: true}, resolveTime
 	case watch.TaskPlaylist:
 		return l.read(ctx, t, now)
 	case watch.TaskRendition:

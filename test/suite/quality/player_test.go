@@ -110,8 +110,8 @@ func (p *player) observe(ctx context.Context, t watch.Task, now, endListAt time.
 	switch t.Kind {
 	case watch.TaskResolve:
 		return watch.Resolution{Began: now, State: watch.Live, Source: "player", Manifest: address, ActualStart: epoch}, resolveTime, nil
-	case watch.TaskOEmbed:
-		return watch.OEmbedResult{Began: now, Known: true, Exists: true}, resolveTime, nil
+	case watch.TaskProbe:
+		return watch.ProbeResult{Began: now, Known: true, Exists: true}, resolveTime, nil
 	case watch.TaskPlaylist:
 		playlist, err := hls.Format{}.Decode(ctx, []byte(p.playlist(now, endListAt)), manifest.Origin{URL: address}, "")
 		playlist.Began, playlist.URL = now, t.URL

@@ -69,7 +69,7 @@ type Doctor struct {
 	LookupHost func(ctx context.Context, host string) (addresses []string, err error)
 
 	// ProbeVideo asks YouTube's oEmbed service about a video, as oembed.Prober does.
-	ProbeVideo func(ctx context.Context, stream monitor.StreamURL) watch.OEmbedResult
+	ProbeVideo func(ctx context.Context, stream monitor.StreamURL) watch.ProbeResult
 }
 
 // Time limits of an examination.

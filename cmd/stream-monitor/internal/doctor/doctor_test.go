@@ -38,7 +38,7 @@ type machine struct {
 	dns        error // of every look-up
 	openFiles  int
 	missing    []string // of what confines tools
-	video      watch.OEmbedResult
+	video      watch.ProbeResult
 	launcher   error
 }
 
@@ -62,7 +62,7 @@ esac`
 // loopback.
 func healthy(t *testing.T) *machine {
 	t.Helper()
-	m := &machine{t: t, openFiles: 1 << 20, bin: t.TempDir(), cluster: errors.New("there is no cluster, and none is wanted"), video: watch.OEmbedResult{Known: true}}
+	m := &machine{t: t, openFiles: 1 << 20, bin: t.TempDir(), cluster: errors.New("there is no cluster, and none is wanted"), video: watch.ProbeResult{Known: true}}
 	t.Setenv("PATH", m.bin)
 	t.Setenv("NO_PROXY", "")
 	m.settings.MaxMonitors = 50
@@ -135,7 +135,7 @@ func (m *machine) examine() (bool, string) {
 		Landlock:     func() int { return 6 }, CheckLauncher: func() error { return m.launcher },
 		Missing:    func() []string { return m.missing },
 		LookupHost: func(context.Context, string) ([]string, error) { return []string{"127.0.0.1"}, m.dns },
-		ProbeVideo: func(context.Context, monitor.StreamURL) watch.OEmbedResult { return m.video },
+		ProbeVideo: func(context.Context, monitor.StreamURL) watch.ProbeResult { return m.video },
 	}.Examine(m.t.Context(), &report)
 	if err != nil {
 		m.t.Fatal(err)
@@ -259,7 +259,7 @@ func TestEachProblemIsFound(t *testing.T) {
 		"several proxies, of which one does not run": {func(m *machine) {
 			m.settings.Watching.EgressProxies = "http://user:hunter2@127.0.0.1:1," + m.settings.Watching.HTTPSProxy
 		}, fail, "YouTube, 127.0.0.1:1", []string{"check EGRESS_PROXIES", "www.youtube.com answers, through the proxy 127.0.0.1:"}},
-		"a proxy that refuses": {func(m *machine) { m.video = watch.OEmbedResult{Detail: "oEmbed not reached: Forbidden"} }, fail, "YouTube",
+		"a proxy that refuses": {func(m *machine) { m.video = watch.ProbeResult{Detail: "oEmbed not reached: Forbidden"} }, fail, "YouTube",
 			[]string{"through the proxy 127.0.0.1:", "oEmbed not reached: Forbidden"}},
 		"YouTube that is not asked": {func(m *machine) { m.settings.Offline, m.dns = true, errors.New("no such host") }, fine, "YouTube", []string{"not asked (--offline)"}},
 		"a file of keys that others can read": {func(m *machine) {

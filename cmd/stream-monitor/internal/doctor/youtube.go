@@ -31,7 +31,7 @@ const (
 type youtubeCheck struct {
 	settings   config.Doctor
 	lookupHost func(ctx context.Context, host string) (addresses []string, err error)
-	probeVideo func(ctx context.Context, stream monitor.StreamURL) watch.OEmbedResult
+	probeVideo func(ctx context.Context, stream monitor.StreamURL) watch.ProbeResult
 }
 
 func (y youtubeCheck) run(ctx context.Context) (found []finding) {
