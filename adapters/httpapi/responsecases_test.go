@@ -213,7 +213,7 @@ func makeTrouble(api *testAPI, id monitor.ID) {
 
 func blockEgress(api *testAPI, _ monitor.ID) {
 	blocked := egress.Blocked
-	api.egress = []egress.Status{{Name: "proxy.example:3128", RestSec: 1740, Failures: 10, LastFailure: &blocked, Streams: 2, Questions: 9}, {Name: "direct", Budget: 60, PollIntervalSec: 45}}
+	api.egress = []egress.Status{{Name: "proxy.example:3128", Source: monitor.YouTube, RestSec: 1740, Failures: 10, LastFailure: &blocked, Streams: 2, Questions: 9}, {Name: "direct", Source: monitor.YouTube, Budget: 60, PollIntervalSec: 45}}
 }
 
 // ago returns the time this many seconds before now.

@@ -6,6 +6,7 @@
 //
 // Guarantees:
 //
+//   - What a source refuses to an address counts for the streams of that source alone: each has its Pool.
 //   - A stream keeps its address until the address rests. It moves at its next question, and
 //     its media with the URLs of the answer.
 //   - A stream without an address gets the one with the fewest streams.

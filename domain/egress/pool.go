@@ -15,9 +15,10 @@ const (
 	RestTime    = 30 * time.Minute // for which it rests
 )
 
-// Pool holds the addresses of a process and the streams that use them. It is not safe for
-// concurrent use. The times that it gets should not decrease; a small step back does no harm.
+// Pool holds the addresses of a process as one source treats them, and the streams of that source
+// which use them. It is not safe for concurrent use. The times that it gets should not decrease; a small step back does no harm.
 type Pool struct {
+	source     monitor.SourceName
 	budget     int // questions per hour and address; 0: no limit
 	addresses  []*address
 	streams    streams
@@ -25,7 +26,7 @@ type Pool struct {
 	allFail    bool      // Record has returned a Notice of AllFail, and nothing has answered since
 }
 
-// address is one way to YouTube.
+// address is one way to the source.
 type address struct {
 	name       string
 	failures   int       // in a row
@@ -37,9 +38,9 @@ type address struct {
 }
 
 // NewPool makes a Pool of addresses, of which there is at least one. Their names differ. budget
-// is how many questions each may ask in an hour; 0: any number.
-func NewPool(names []string, budget int) *Pool {
-	p := &Pool{budget: budget, streams: streams{}}
+// is how many questions each may ask the source in an hour; 0: any number.
+func NewPool(source monitor.SourceName, names []string, budget int) *Pool {
+	p := &Pool{source: source, budget: budget, streams: streams{}}
 	for _, name := range names {
 		p.addresses = append(p.addresses, &address{name: name})
 	}
@@ -196,7 +197,7 @@ func (p *Pool) Status(now time.Time) []Status {
 	all := make([]Status, len(p.addresses))
 	for i, a := range p.addresses {
 		polls, others := a.asked.lastHour(now)
-		all[i] = Status{Name: a.name, Failures: a.failures, Streams: loads[a], Questions: polls + others, Budget: p.budget}
+		all[i] = Status{Name: a.name, Source: p.source, Failures: a.failures, Streams: loads[a], Questions: polls + others, Budget: p.budget}
 		if a.last != "" {
 			all[i].LastFailure = &a.last
 		}

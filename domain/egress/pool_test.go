@@ -19,7 +19,7 @@ type clock struct {
 }
 
 func newClock(budget int, names ...string) *clock {
-	return &clock{Pool: egress.NewPool(names, budget), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	return &clock{Pool: egress.NewPool(monitor.YouTube, names, budget), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 }
 
 func streamOf(n int) monitor.StreamURL {

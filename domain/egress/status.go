@@ -3,6 +3,7 @@ package egress
 import (
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -11,9 +12,9 @@ type Failure string
 
 // The kinds of failure.
 const (
-	Blocked     Failure = "blocked"      // YouTube refuses the address: bot check, captcha, 403
-	RateLimited Failure = "rate_limited" // YouTube has had too many questions from it: 429
-	Network     Failure = "network"      // no way to YouTube: proxy, DNS, TLS, timeout, 5xx
+	Blocked     Failure = "blocked"      // the source refuses the address: bot check, captcha, 403
+	RateLimited Failure = "rate_limited" // the source has had too many questions from it: 429
+	Network     Failure = "network"      // no way to the source: proxy, DNS, TLS, timeout, 5xx
 )
 
 // failureOf classifies the state of a stream that is not known; empty: the address is not to
@@ -30,16 +31,17 @@ func failureOf(state watch.StreamState) Failure {
 	return ""
 }
 
-// Status is the state of an address, for people.
+// Status is the state of an address for the streams of one source, for people.
 type Status struct {
-	Name            string   `json:"name"`
-	RestSec         int64    `json:"rest_sec"` // until it is used again; 0: it does not rest
-	Failures        int      `json:"failures"` // in a row
-	LastFailure     *Failure `json:"last_failure"`
-	Streams         int      `json:"streams"`           // that use it
-	Questions       int      `json:"questions"`         // in the last hour
-	Budget          int      `json:"budget"`            // questions per hour; 0: no limit
-	PollIntervalSec int64    `json:"poll_interval_sec"` // of a waiting stream, while the budget stretches it; else 0
+	Name            string             `json:"name"`
+	Source          monitor.SourceName `json:"source"`
+	RestSec         int64              `json:"rest_sec"` // until it is used again; 0: it does not rest
+	Failures        int                `json:"failures"` // in a row
+	LastFailure     *Failure           `json:"last_failure"`
+	Streams         int                `json:"streams"`           // that use it
+	Questions       int                `json:"questions"`         // in the last hour
+	Budget          int                `json:"budget"`            // questions per hour; 0: no limit
+	PollIntervalSec int64              `json:"poll_interval_sec"` // of a waiting stream, while the budget stretches it; else 0
 }
 
 // NoticeKind says what has changed.

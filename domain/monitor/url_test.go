@@ -1,12 +1,11 @@
 package monitor_test
 
 import (
-	"net/url"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/monitor/sourcetest"
 )
 
 func TestAStreamURLIsNormalisedOrRefused(t *testing.T) { // decision A1
@@ -125,26 +124,12 @@ func TestACallbackURLIsAcceptedOrRefused(t *testing.T) { // decision A2
 }
 
 func TestAnotherSourceFollowsFromItsRow(t *testing.T) {
-	before := monitor.Sources
-	t.Cleanup(func() { monitor.Sources = before })
-	monitor.Sources = append(slices.Clone(before), monitor.Source{
-		Name:     "example",
-		Hosts:    []string{"live.example.com"},
-		Accepted: "https://live.example.com/CHANNEL",
-		Prefix:   "https://live.example.com/",
-		ID: func(u *url.URL) (id, why string) {
-			if id = strings.Trim(u.Path, "/"); id == "" {
-				return "", "names no channel"
-			}
-			return id, ""
-		},
-	})
-
+	sourcetest.Add(t, sourcetest.Imaginary)
 	for given, want := range map[string]struct {
 		canonical monitor.StreamURL
 		source    monitor.SourceName
 	}{
-		"http://LIVE.example.com/news/?t=1":         {"https://live.example.com/news", "example"},
+		"http://LIVE.example.com/news/?t=1":         {sourcetest.Stream, sourcetest.Imaginary.Name},
 		"https://m.youtube.com/watch?v=dQw4w9WgXcQ": {"https://www.youtube.com/watch?v=dQw4w9WgXcQ", monitor.YouTube},
 	} {
 		got, err := monitor.ParseStreamURL(given)

@@ -18,22 +18,33 @@ import (
 type Chooser struct {
 	log *slog.Logger
 
-	mu   sync.Mutex
-	pool *egress.Pool
+	addresses []string
+	budget    int
+
+	mu    sync.Mutex
+	pools map[monitor.SourceName]*egress.Pool
 }
 
 // NewChooser makes a Chooser of the addresses of a list. budget is how many questions each may
-// ask in an hour; 0: any number.
+// ask a source in an hour; 0: any number.
 func NewChooser(l *List, budget int, log *slog.Logger) *Chooser {
-	return &Chooser{pool: egress.NewPool(l.Names(), budget), log: log.With("component", "egress")}
+	return &Chooser{addresses: l.Names(), budget: budget, pools: map[monitor.SourceName]*egress.Pool{}, log: log.With("component", "egress")}
+}
+
+// pool returns the Pool of a source. c.mu is held.
+func (c *Chooser) pool(source monitor.SourceName) *egress.Pool {
+	if c.pools[source] == nil {
+		c.pools[source] = egress.NewPool(source, c.addresses, c.budget)
+	}
+	return c.pools[source]
 }
 
 // Delay returns for how long the budget holds back a poll.
 func (c *Chooser) Delay(url monitor.StreamURL, preferred string) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delay, notices := c.pool.Delay(time.Now(), url, preferred)
-	c.logNotices(notices)
+	delay, notices := c.pool(url.Source()).Delay(time.Now(), url, preferred)
+	c.logNotices(url.Source(), notices)
 	return delay
 }
 
@@ -41,15 +52,15 @@ func (c *Chooser) Delay(url monitor.StreamURL, preferred string) time.Duration {
 func (c *Chooser) Other(url monitor.StreamURL, avoided string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.pool.Other(time.Now(), url, avoided)
+	return c.pool(url.Source()).Other(time.Now(), url, avoided)
 }
 
 // Choose returns the address of a question that is asked now.
 func (c *Chooser) Choose(url monitor.StreamURL, preferred string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	address, notices := c.pool.Choose(time.Now(), url, preferred)
-	c.logNotices(notices)
+	address, notices := c.pool(url.Source()).Choose(time.Now(), url, preferred)
+	c.logNotices(url.Source(), notices)
 	return address
 }
 
@@ -57,17 +68,20 @@ func (c *Chooser) Choose(url monitor.StreamURL, preferred string) string {
 func (c *Chooser) Record(url monitor.StreamURL, address string, u watch.Urgency, state watch.StreamState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.logNotices(c.pool.Record(time.Now(), url, address, u, state))
+	c.logNotices(url.Source(), c.pool(url.Source()).Record(time.Now(), url, address, u, state))
 }
 
-// Status returns the state of every address. A nil Chooser has none.
-func (c *Chooser) Status() []egress.Status {
+// Status returns the state of every address for each source. A nil Chooser has none.
+func (c *Chooser) Status() (all []egress.Status) {
 	if c == nil {
 		return nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.pool.Status(time.Now())
+	for _, source := range monitor.Sources {
+		all = append(all, c.pool(source.Name).Status(time.Now())...)
+	}
+	return all
 }
 
 // Prober returns a Prober that asks through the address that a question of the stream would
@@ -88,20 +102,20 @@ func (p prober) Probe(ctx context.Context, url monitor.StreamURL) watch.ProbeRes
 func (c *Chooser) current(url monitor.StreamURL, preferred string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.pool.Current(time.Now(), url, preferred)
+	return c.pool(url.Source()).Current(time.Now(), url, preferred)
 }
 
 // logNotices logs what has changed. c.mu is held, so that the lines are in order.
-func (c *Chooser) logNotices(notices []egress.Notice) {
+func (c *Chooser) logNotices(source monitor.SourceName, notices []egress.Notice) {
 	for _, n := range notices {
-		switch log := c.log.With("egress", n.Address); n.Kind {
+		switch log := c.log.With("source", source, "egress", n.Address); n.Kind {
 		case egress.Rests:
-			log.Warn("An egress address fails repeatedly and rests; streams move to another one with their next question: check the proxy, or wait",
+			log.Warn("An egress address fails repeatedly and rests; streams of that source move to another one with their next question: check the proxy, or wait",
 				"failure", n.Failure, "failures", egress.MaxFailures, "rest_sec", n.Left.Seconds())
 		case egress.UsedAgain:
 			log.Info("An egress address is used again")
 		case egress.AllFail:
-			log.Warn("All egress addresses fail, so none of them rests: check this host's network, or what YouTube refuses",
+			log.Warn("All egress addresses fail, so none of them rests: check this host's network, or what the source refuses",
 				"failure", n.Failure)
 		case egress.Stretched:
 			log.Warn("The budget of questions of an egress address is used up, waiting streams are polled less often: add addresses to EGRESS_PROXIES, or raise EGRESS_QUESTIONS_PER_HOUR",

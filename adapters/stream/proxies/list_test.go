@@ -16,6 +16,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/worker/request"
 	"github.com/stream-monitor/stream-monitor/domain/egress"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/monitor/sourcetest"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 	"github.com/stream-monitor/stream-monitor/test/harness/must"
@@ -135,6 +136,21 @@ func TestChangesAreLoggedByName(t *testing.T) {
 			t.Errorf("the log is\n%s", &log)
 		}
 	})
+}
+
+func TestAnAddressRestsForTheSourceThatRefusesItAlone(t *testing.T) {
+	sourcetest.Add(t, sourcetest.Imaginary)
+	c := proxies.NewChooser(parse(t, "http://a.example:1,direct"), 0, slog.New(slog.DiscardHandler))
+	for range egress.MaxFailures {
+		c.Record(sourcetest.Stream, "direct", watch.UrgencyPoll, watch.Blocked)
+	}
+	expect.Equal(t, "a stream of that source leaves through", c.Choose(sourcetest.Stream, "direct"), "a.example:1")
+	expect.Equal(t, "a stream of another source leaves through", c.Choose(stream, "direct"), "direct")
+	for _, a := range c.Status() {
+		if rests := a.RestSec > 0; rests != (a.Name == "direct" && a.Source == sourcetest.Imaginary.Name) || a.Streams > 1 {
+			t.Errorf("the status has %+v", a)
+		}
+	}
 }
 
 func TestABudgetIsLogged(t *testing.T) {

@@ -294,7 +294,7 @@ export interface Service {
   tools: Record<string, { version: string | null; error: string | null }>;
   limits: Record<string, number>;
   retention: Record<string, number>;
-  egress?: { name: string; rest_sec: number; streams: number; questions: number }[] | null; // null: it chooses no addresses
+  egress?: { name: string; source: string; rest_sec: number; streams: number; questions: number }[] | null; // null: it chooses no addresses
   settings: Setting[];
   presets: { name: string; config: Partial<Config> }[];
 }

@@ -109,7 +109,7 @@ function Service() {
             <Facts facts={[field("version", service.version), field("timezone", service.timezone), field("worker_runtime", service.worker_runtime)]} />
             <Group title={words.groups.tools} facts={Object.entries(service.tools).map(([tool, { version, error }]) => [tool, version ?? `${words.missing}: ${error ?? ""}`])} />
             <Group title={words.groups.limits} facts={Object.entries(service.limits).map(([key, value]) => field(key, value))} />
-            {service.egress && <Group title={words.groups.egress} facts={service.egress.map((a) => [a.name, a.rest_sec > 0 ? words.egressRests(Math.ceil(a.rest_sec / 60)) : words.egressUsed(a.streams, a.questions)])} />}
+            {service.egress && <Group title={words.groups.egress} facts={service.egress.map((a) => [`${a.name} · ${a.source}`, a.rest_sec > 0 ? words.egressRests(Math.ceil(a.rest_sec / 60)) : words.egressUsed(a.streams, a.questions)])} />}
             <Group title={words.groups.retention} facts={Object.entries(service.retention).map(([key, value]) => field(key, value))} />
           </>
         )}

@@ -23,7 +23,7 @@ export const settings = {
   service: "What the service says of itself",
   noService: "This gateway does not tell.",
   api: "API description",
-  groups: { limits: "Limits", retention: "How long things are kept", tools: "Tools", egress: "Addresses to YouTube" },
+  groups: { limits: "Limits", retention: "How long things are kept", tools: "Tools", egress: "Addresses to the platforms" },
   egressUsed: (streams: number, questions: number) => `${streams} streams, ${questions} questions in the last hour`,
   egressRests: (minutes: number) => `not used for ${minutes} min: too many failures`,
   fields: {

@@ -25,7 +25,7 @@ export const settings: Words["settings"] = {
   service: "サービスの情報",
   noService: "このゲートウェイは情報を返しません。",
   api: "APIの説明",
-  groups: { limits: "上限", retention: "保存期間", tools: "ツール", egress: "YouTube への経路" },
+  groups: { limits: "上限", retention: "保存期間", tools: "ツール", egress: "配信サイトへの経路" },
   egressUsed: (streams, questions) => `配信 ${streams} 件、直近 1 時間の問い合わせ ${questions} 件`,
   egressRests: (minutes) => `失敗が続いたため ${minutes} 分間使用しません`,
   fields: {
