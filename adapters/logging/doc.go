@@ -21,8 +21,8 @@
 //   - No value makes a line disappear: one that cannot be encoded, or that panics, is
 //     written as a text that says so.
 //   - No line shows a secret: user, password and query of every URL are removed. Only
-//     the query of a YouTube watch page stays, and that of a Verbatim. Of a URL of googlevideo.com only the
-//     host stays, because its path is signed.
+//     the query of a stream's canonical URL stays, and that of a Verbatim. Of a URL whose path its source signs
+//     (monitor.Source.SecretHosts) only the host stays.
 //   - Loggers may be used concurrently; lines do not mix.
 //   - When w fails, logrus reports it on standard error and the caller goes on.
 package logging

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/logging"
+	"github.com/stream-monitor/stream-monitor/domain/monitor/sourcetest"
 	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
@@ -216,6 +217,7 @@ func TestConcurrentLinesDoNotMix(t *testing.T) {
 }
 
 func TestSecretsInURLsAreRemoved(t *testing.T) {
+	sourcetest.Add(t, sourcetest.Imaginary)
 	for name, c := range map[string]struct{ in, want string }{
 		"a media URL shows its host": {
 			`Get "https://rr1---sn-x.googlevideo.com/videoplayback/expire/17/sig/SECRET?x=SECRET": timeout`,
@@ -239,6 +241,9 @@ func TestSecretsInURLsAreRemoved(t *testing.T) {
 		},
 		"more on a watch page is": {
 			`https://www.youtube.com/watch?v=abcdefghijk&sig=SECRET`, `https://www.youtube.com/watch?…`,
+		},
+		"the table of sources says which paths are signed": {
+			`https://cdn.media.example/live/SECRET and https://live.example.com/news`, `https://cdn.media.example/… and https://live.example.com/news`,
 		},
 		"several in one text": {
 			`http://a/?x=SECRET and http://b/?y=SECRET`, `http://a/?… and http://b/?…`,

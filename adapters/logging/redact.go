@@ -2,7 +2,10 @@ package logging
 
 import (
 	"regexp"
+	"slices"
 	"strings"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // urlPattern finds URLs in running text and in JSON, where & may be \u0026.
@@ -20,6 +23,9 @@ func redact(s string) string {
 }
 
 func redactURL(raw string) string {
+	if u, err := monitor.ParseStreamURL(raw); err == nil && string(u) == raw {
+		return raw // the canonical form has no secret
+	}
 	scheme, rest, _ := strings.Cut(raw, "://")
 	end := strings.IndexAny(rest, "/?#")
 	if end < 0 {
@@ -32,11 +38,11 @@ func redactURL(raw string) string {
 	if hasSignedPath(host) && strings.Trim(tail, "/") != "" {
 		return scheme + "://" + host + "/" + hidden
 	}
-	path, query, found := strings.Cut(tail, "?")
+	path, _, found := strings.Cut(tail, "?")
 	if !found {
 		return scheme + "://" + host + tail
 	}
-	return scheme + "://" + host + path + "?" + redactQuery(host, path, query)
+	return scheme + "://" + host + path + "?" + hidden
 }
 
 // hasSignedPath reports whether the paths of a host are signed.
@@ -45,18 +51,9 @@ func hasSignedPath(host string) bool {
 		host = host[:colon]
 	}
 	host = strings.ToLower(host)
-	return host == "googlevideo.com" || strings.HasSuffix(host, ".googlevideo.com")
-}
-
-// watchPage matches a query that only names the video of a page.
-var watchPage = regexp.MustCompile(`^v=[A-Za-z0-9_-]{11}$`)
-
-// redactQuery returns a query that may be shown.
-func redactQuery(host, path, query string) string {
-	host = strings.ToLower(host)
-	youtube := host == "youtube.com" || strings.HasSuffix(host, ".youtube.com")
-	if youtube && path == "/watch" && watchPage.MatchString(query) {
-		return query
-	}
-	return hidden
+	return slices.ContainsFunc(monitor.Sources, func(source monitor.Source) bool {
+		return slices.ContainsFunc(source.SecretHosts, func(domain string) bool {
+			return host == domain || strings.HasSuffix(host, "."+domain)
+		})
+	})
 }

@@ -75,8 +75,11 @@ type Sources map[monitor.SourceName]Source
 // Resolve implements Resolver. Without a resolver for the source, the State is
 // ToolFailed.
 func (s Sources) Resolve(ctx context.Context, url monitor.StreamURL) watch.Resolution {
-	if source := s[url.Source()]; source.Resolver != nil {
-		return source.Resolver.Resolve(ctx, url)
+	row := monitor.SourceOf(url)
+	if source := s[row.Name]; source.Resolver != nil {
+		r := source.Resolver.Resolve(ctx, url)
+		r.Lifetime = row.Lifetime
+		return r
 	}
 	return watch.Resolution{State: watch.ToolFailed, Source: string(url.Source()), Detail: "this worker has no resolver for " + string(url)}
 }

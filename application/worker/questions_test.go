@@ -11,7 +11,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/application/worker/request"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/monitor/sourcetest"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 )
 
 func TestMediaAreFetchedThroughTheAddressOfTheirURLs(t *testing.T) { // decision O8
@@ -103,6 +105,9 @@ func (fakeSource) Probe(context.Context, monitor.StreamURL) watch.ProbeResult {
 }
 
 func TestAStreamIsResolvedByItsSource(t *testing.T) {
+	sourcetest.Add(t, sourcetest.Imaginary)
+	own := worker.Sources{sourcetest.Imaginary.Name: {Resolver: fakeSource{}}}.Resolve(t.Context(), sourcetest.Stream)
+	expect.Equal(t, "the made-up source answers", own, watch.Resolution{State: watch.Upcoming, Lifetime: sourcetest.Imaginary.Lifetime})
 	const stream monitor.StreamURL = "https://www.youtube.com/watch?v=dQw4w9WgXcQ"
 	for name, c := range map[string]struct {
 		sources worker.Sources
@@ -111,7 +116,7 @@ func TestAStreamIsResolvedByItsSource(t *testing.T) {
 	}{
 		"a resolver and a prober": {worker.Sources{monitor.YouTube: {fakeSource{}, fakeSource{}}}, watch.Upcoming, true},
 		"no prober":               {worker.Sources{monitor.YouTube: {Resolver: fakeSource{}}}, watch.Upcoming, false},
-		"another source":          {worker.Sources{"example": {fakeSource{}, fakeSource{}}}, watch.ToolFailed, false},
+		"another source":          {worker.Sources{sourcetest.Imaginary.Name: {fakeSource{}, fakeSource{}}}, watch.ToolFailed, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if r := c.sources.Resolve(t.Context(), stream); r.State != c.state || (r.Detail == "") != (c.state == watch.Upcoming) {

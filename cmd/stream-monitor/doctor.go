@@ -3,28 +3,37 @@ package main
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"net/http"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/adapters/stream/oembed"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/tool"
 	"github.com/stream-monitor/stream-monitor/application/opinions"
+	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/doctor"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // runDoctor checks the machine and prints a report. Errors: a check has failed.
 func runDoctor(ctx context.Context, c *config.Doctor, out console) error {
-	c.Watching.Export() // the proxies, for the question to YouTube, and tool-launcher
+	c.Watching.Export() // the proxies, for the questions to sources, and tool-launcher
 	list, _, _ := c.Watching.Egress()
+	tools := resolvingTools{proxies: list, probes: &http.Transport{Proxy: list.Proxy}}
+	probers := map[monitor.SourceName]worker.Prober{}
+	for name, source := range tools.sources(c.Watching, slog.New(slog.DiscardHandler)) {
+		if source.Prober != nil {
+			probers[name] = source.Prober
+		}
+	}
 	ok, err := doctor.Doctor{
 		Settings: *c, DatabaseTime: databaseTime, CheckCluster: checkCluster, CheckBucket: checkBucket, AskOpinion: askExample,
-		CheckLauncher: tool.CheckLauncher, Landlock: tool.Landlock, Missing: tool.Missing, OpenFiles: config.OpenFiles(), LookupHost: net.DefaultResolver.LookupHost, ProbeVideo: oembed.New(&http.Client{Transport: &http.Transport{Proxy: list.Proxy}}).Probe,
+		CheckLauncher: tool.CheckLauncher, Landlock: tool.Landlock, Missing: tool.Missing, OpenFiles: config.OpenFiles(), LookupHost: net.DefaultResolver.LookupHost, Probers: probers,
 	}.Examine(ctx, out.out)
 	if err == nil && !ok {
 		err = errors.New("not everything is in order; see above")

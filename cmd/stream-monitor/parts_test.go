@@ -150,6 +150,17 @@ func TestTheServiceNamesItsTools(t *testing.T) { // section 17.4
 	}
 }
 
+func TestEverySourceHasItsPackage(t *testing.T) {
+	for _, row := range monitor.Sources {
+		if sourcePackages[row.Name] == nil {
+			t.Errorf("sourcePackages lacks %s", row.Name)
+		}
+		if u, err := monitor.ParseStreamURL(string(row.Example)); err != nil || u != row.Example || row.Title == "" {
+			t.Errorf("the row of %s lacks a title or an example: %v", row.Name, err)
+		}
+	}
+}
+
 func TestEveryChannelOfMessagesHasASender(t *testing.T) {
 	senders := messageSenders(nil, time.Now)
 	for _, c := range notify.Channels() {

@@ -2,24 +2,17 @@ package main
 
 import (
 	"log/slog"
-	"net/http"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/stream-monitor/stream-monitor/adapters/stream/dash"
-	"github.com/stream-monitor/stream-monitor/adapters/stream/fallback"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg/decoder"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/hls"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/manifest"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/media"
-	"github.com/stream-monitor/stream-monitor/adapters/stream/oembed"
-	"github.com/stream-monitor/stream-monitor/adapters/stream/proxies"
-	"github.com/stream-monitor/stream-monitor/adapters/stream/streamlink"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/tool"
-	"github.com/stream-monitor/stream-monitor/adapters/stream/ytdlp"
 	"github.com/stream-monitor/stream-monitor/adapters/tempfile"
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/application/worker/collector"
@@ -96,7 +89,7 @@ func newWatchingTools(f config.WatchingFlags, pool *decoder.Pool, resolving reso
 
 // ports wires a worker to the tools and to its gateway. With a nil evidence, or with
 // EVIDENCE_CAPTURE=off, it captures none. Tools, playlists and segments use the same proxies
-// (decision O8): media URLs are bound to the address to which YouTube issued them. Every log
+// (decision O8): media URLs are bound to the address to which they were issued. Every log
 // line names the monitor.
 func (t *watchingTools) ports(gateway worker.Gateway, evidence collector.Store, thumbnails worker.ThumbnailStore, id monitor.ID, log *slog.Logger) worker.Ports {
 	if t.flags.EvidenceCapture == "off" {
@@ -115,44 +108,6 @@ func (t *watchingTools) ports(gateway worker.Gateway, evidence collector.Store, 
 		Evidence: collector.Ports{
 			Tools: t.capturer, Segments: t.media, Playlists: t.playlists, Store: evidence, Memory: t.memory,
 			TempFile: func() (collector.TempFile, error) { return t.budget.New() },
-		},
-	}
-}
-
-// resolvingTools holds what the workers of a process share to resolve streams.
-type resolvingTools struct {
-	proxies *proxies.List
-	egress  *proxies.Chooser  // nil: HTTP_PROXY and HTTPS_PROXY decide
-	oembed  http.RoundTripper // of requests to oEmbed
-	forks   *ytdlp.ForkServer // nil: every question starts yt-dlp
-	host    *fallback.Host    // nil: every question is asked at once
-}
-
-func newResolvingTools(f config.WatchingFlags, log *slog.Logger) resolvingTools {
-	list, budget, set := f.Egress()
-	r := resolvingTools{proxies: list, oembed: http.DefaultTransport}
-	if set {
-		r.egress = proxies.NewChooser(list, budget, log)
-		r.oembed = &http.Transport{Proxy: list.Proxy, IdleConnTimeout: time.Minute}
-	}
-	return r
-}
-
-// sources wires the tools that resolve streams.
-func (r resolvingTools) sources(f config.WatchingFlags, log *slog.Logger) worker.Sources {
-	var egress fallback.Egress
-	var prober worker.Prober = oembed.New(&http.Client{Transport: r.oembed})
-	if r.egress != nil {
-		egress, prober = r.egress, r.egress.Prober(prober)
-	}
-	return worker.Sources{
-		monitor.YouTube: {
-			Resolver: fallback.NewResolver(
-				ytdlp.New(ytdlp.Config{Path: f.YTDLP().Path, Files: f.ReadableFiles(), ForkServer: r.forks, Environ: r.proxies.Environ}, log),
-				streamlink.New(streamlink.Config{Path: f.Streamlink().Path, Files: f.ReadableFiles(), Environ: r.proxies.Environ}, log),
-				egress, r.host, log,
-			),
-			Prober: prober,
 		},
 	}
 }

@@ -2,28 +2,42 @@ package monitor
 
 import (
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // SourceName identifies a kind of source, such as youtube. Workers choose their
 // resolver by it.
 type SourceName string
 
-// Source is one row of the table of sources.
+// Source is one row of the table of sources. What it says is all that the rest of the program knows of a site,
+// beside its package in adapters/stream.
 type Source struct {
 	Name     SourceName
-	Hosts    []string // lower case, each without a port
+	Title    string   // for people
+	Hosts    []string // of the URLs that people share; lower case, each without a port
 	Accepted string   // what is accepted, in words
-	Prefix   string   // of every canonical URL of the source
+	Prefix   string   // of every canonical URL of the source; it has no secret
 
-	// ID extracts what follows Prefix in the canonical form. why says why a URL on
-	// one of Hosts names no stream; "" if it does.
+	// ID extracts what follows Prefix in the canonical form. It names one broadcast: the same ID is the same
+	// stream, and nothing begins under it again after its end. why says why a URL on one of Hosts names no
+	// stream; "" if it does.
 	ID func(u *url.URL) (id, why string)
+
+	// Example is a stream about which doctor asks, to see whether the source answers. It need not exist.
+	Example StreamURL
+
+	// Lifetime is how long the URLs of a manifest work if they do not say until when; 0: until they are refused.
+	Lifetime time.Duration
+
+	// What is secret in the URLs of the source's media, beside every query. It is in no log and no answer.
+	SecretHosts []string       // domains whose paths are signed; lower case
+	SecretPaths *regexp.Regexp // paths that are signed, also where they stand without their host; nil: none
 }
 
-// Sources lists every kind of source. To add one, add its row here and its
-// resolver in adapters/stream, and name the resolver where cmd wires the worker.
+// Sources lists every kind of source. To add one, see "Adding something" in docs/architecture.md.
 // Only tests change the table.
 var Sources = []Source{youTube}
 
@@ -71,24 +85,26 @@ func ParseStreamURL(s string) (StreamURL, error) {
 	return refuse("is not on "+strings.Join(hosts, " or "), Sources...)
 }
 
-// Source is the name of the source that the stream is of; "" for a URL that is
-// not canonical.
-func (u StreamURL) Source() SourceName {
+// SourceOf returns the row of a stream's source; the zero value for a URL that is not canonical.
+func SourceOf(u StreamURL) Source {
 	for _, source := range Sources {
 		if strings.HasPrefix(string(u), source.Prefix) {
-			return source.Name
+			return source
 		}
 	}
-	return ""
+	return Source{}
 }
 
-// VideoID is the identifier of the stream within its source; for YouTube, 11
-// characters.
-func (u StreamURL) VideoID() string {
-	for _, source := range Sources {
-		if id, is := strings.CutPrefix(string(u), source.Prefix); is {
-			return id
-		}
+// Source is the name of the source that the stream is of; "" for a URL that is
+// not canonical.
+func (u StreamURL) Source() SourceName { return SourceOf(u).Name }
+
+// ID is the identifier of the stream within its source; for YouTube, 11
+// characters. It is "" for a URL that is not canonical.
+func (u StreamURL) ID() string {
+	source := SourceOf(u)
+	if source.Prefix == "" {
+		return ""
 	}
-	return ""
+	return strings.TrimPrefix(string(u), source.Prefix)
 }

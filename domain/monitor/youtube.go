@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // YouTube is the name of the only source so far.
@@ -15,11 +16,17 @@ const youTubePrefix = "https://www.youtube.com/watch?v="
 // youTube is the row of YouTube. It accepts each form by which people share one video (decision A1).
 var youTube = Source{
 	Name:  YouTube,
+	Title: "YouTube",
 	Hosts: slices.Concat(youTubeSite, youTubeShort, youTubeEmbeds),
 	Accepted: youTubePrefix + "ID, or https://www.youtube.com/live/ID, /shorts/ID or /embed/ID, or https://youtu.be/ID, " +
 		"where ID is 11 of A-Z a-z 0-9 _ -",
 	Prefix: youTubePrefix,
 	ID:     youTubeID,
+
+	Example:     youTubePrefix + "jNQXAC9IVRw", // public since 2005
+	Lifetime:    6 * time.Hour,
+	SecretHosts: []string{"googlevideo.com"},
+	SecretPaths: regexp.MustCompile(`(?i)/(?:videoplayback|api/manifest)\b[^\s"'<>]*`),
 }
 
 // The hosts of YouTube, by the forms of the URLs that they have.

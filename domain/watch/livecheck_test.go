@@ -111,13 +111,14 @@ func TestTheHourOfTheRegularQuestionGoesOnAcrossRestarts(t *testing.T) { // S11,
 		set   []option
 		asked []float64
 	}{
-		"its playlist moves":           {[]option{restarts(2000, 2003)}, []float64{3700}},
-		"for 10 minutes":               {[]option{restarts(2000, 2600)}, []float64{3700}},
-		"until the hour has passed":    {[]option{restarts(2000, 4000)}, []float64{4000}},
-		"every 20 minutes":             {[]option{restarts(1200, 1201, 2400, 2401, 3600, 3601)}, []float64{3700}},
-		"its playlist is read late":    {[]option{takes(watch.TaskPlaylist, 14), restarts(2000, 2003)}, []float64{3700}},
-		"the manifest must be renewed": {[]option{expiringAfter(45 * time.Minute), restarts(1000, 1003)}, []float64{1900, 3700}},
-		"in the first 5 minutes":       {[]option{restarts(200, 203)}, []float64{3700}},
+		"its playlist moves":                 {[]option{restarts(2000, 2003)}, []float64{3700}},
+		"for 10 minutes":                     {[]option{restarts(2000, 2600)}, []float64{3700}},
+		"until the hour has passed":          {[]option{restarts(2000, 4000)}, []float64{4000}},
+		"every 20 minutes":                   {[]option{restarts(1200, 1201, 2400, 2401, 3600, 3601)}, []float64{3700}},
+		"its playlist is read late":          {[]option{takes(watch.TaskPlaylist, 14), restarts(2000, 2003)}, []float64{3700}},
+		"the source says how long URLs live": {[]option{lastingFor(45 * time.Minute), restarts(1000, 1003)}, []float64{1900, 3700}},
+		"the manifest must be renewed":       {[]option{expiringAfter(45 * time.Minute), restarts(1000, 1003)}, []float64{1900, 3700}},
+		"in the first 5 minutes":             {[]option{restarts(200, 203)}, []float64{3700}},
 		// The time after the last step, at 2000, proves nothing.
 		"its playlist stands":         {[]option{stalls(2000, 2040), restarts(2005, 2008)}, []float64{2038}},
 		"its playlist cannot be read": {[]option{noPlaylist(2001, 2050), restarts(2005, 2008)}, []float64{2053}},

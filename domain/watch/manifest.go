@@ -65,7 +65,7 @@ func (m manifests) adopt(o Resolution) {
 			f.Refusals = 0
 		}
 	}
-	m.state.Manifest = manifest{AdoptedAt: m.now, ExpiresAt: o.Expires, Egress: o.Egress}
+	m.state.Manifest = manifest{AdoptedAt: m.now, ExpiresAt: o.expiresAt(), Egress: o.Egress}
 	if len(o.Renditions) > 0 {
 		captionTexts(m).learn(o.Renditions)
 	}

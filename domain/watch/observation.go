@@ -52,15 +52,16 @@ func (s StreamState) Refused() bool { return s == Blocked || s == RateLimited }
 
 // Resolution answers TaskResolve (sections 5.1, 7.4).
 type Resolution struct {
-	Began       time.Time   `json:"began"` // when the task began
-	State       StreamState `json:"state"`
-	Source      string      `json:"source"`               // the tool, e.g. yt-dlp
-	Detail      string      `json:"detail,omitempty"`     // from the tool, one line, without a signed URL
-	Renditions  []Rendition `json:"renditions,omitempty"` // media playlists, when the tool lists them
-	Manifest    string      `json:"manifest,omitempty"`   // master playlist, used when Renditions is empty
-	Expires     time.Time   `json:"expires,omitzero"`     // by the server's clock, from when on it refuses these URLs; zero: unknown
-	Egress      string      `json:"egress,omitempty"`     // the address that asked, and to which these URLs are bound (decision O8); empty: there is no choice
-	ActualStart time.Time   `json:"actual_start,omitzero"`
+	Began       time.Time     `json:"began"` // when the task began
+	State       StreamState   `json:"state"`
+	Source      string        `json:"source"`               // the tool, e.g. yt-dlp
+	Detail      string        `json:"detail,omitempty"`     // from the tool, one line, without a signed URL
+	Renditions  []Rendition   `json:"renditions,omitempty"` // media playlists, when the tool lists them
+	Manifest    string        `json:"manifest,omitempty"`   // master playlist, used when Renditions is empty
+	Expires     time.Time     `json:"expires,omitzero"`     // by the server's clock, from when on it refuses these URLs; zero: unknown
+	Lifetime    time.Duration `json:"lifetime,omitempty"`   // for which such URLs work, if they do not say until when; 0: unknown
+	Egress      string        `json:"egress,omitempty"`     // the address that asked, and to which these URLs are bound (decision O8); empty: there is no choice
+	ActualStart time.Time     `json:"actual_start,omitzero"`
 
 	// For people who register the stream; the watcher does not use them.
 	Title          string    `json:"title,omitempty"`
@@ -209,6 +210,14 @@ type ClockStep struct {
 // 16.6). The watch goes on by the new rules.
 type RulesChanged struct {
 	Rules Rules `json:"rules"`
+}
+
+// expiresAt returns from when on the server refuses the URLs; zero: unknown.
+func (o Resolution) expiresAt() time.Time {
+	if o.Expires.IsZero() && o.Lifetime > 0 {
+		return o.Began.Add(o.Lifetime)
+	}
+	return o.Expires
 }
 
 // hasMedia reports whether the answer has the URL of any media.

@@ -120,6 +120,13 @@ func scheduled(start float64) option {
 	return func(w *world) { w.rules.ScheduledStart = at(start) }
 }
 
+// lastingFor lets the URLs of every answer work that long, without saying so.
+func lastingFor(d time.Duration) option {
+	return func(w *world) {
+		w.changeAnswer = func(r *watch.Resolution) { r.Lifetime = d }
+	}
+}
+
 // expiringAfter lets the URLs of every answer expire that long after the question.
 func expiringAfter(d time.Duration) option {
 	return func(w *world) {

@@ -14,7 +14,7 @@ const MaxCause = 150
 // Diagnosis is the meaning of a tool's message about the network. The zero value stands
 // for a message about something else.
 type Diagnosis struct {
-	State watch.StreamState // Blocked or RateLimited: YouTube refused; NameUnresolved, ProxyFailed; Unreachable: every other failure
+	State watch.StreamState // Blocked or RateLimited: the site refused; NameUnresolved, ProxyFailed; Unreachable: every other failure
 	Cause string            // what failed and where; at most MaxCause bytes
 }
 
@@ -51,43 +51,43 @@ var (
 
 // Diagnose reads a message about the network: Blocked for HTTP 403, RateLimited for 429,
 // ProxyFailed, NameUnresolved, and Unreachable for another failure of HTTP or TLS.
-func Diagnose(message string) Diagnosis {
+func (s Site) Diagnose(message string) Diagnosis {
 	text := Normalize(message)
 	has := func(phrases []string) bool { return ContainsAny(text, phrases) }
 	switch {
 	case has(proxyFaults):
-		return unreachable("%s; check HTTPS_PROXY", proxyCause(text)).as(watch.ProxyFailed)
+		return s.unreachable("%s; check HTTPS_PROXY", proxyCause(text)).as(watch.ProxyFailed)
 	case has(rateLimits):
-		return Diagnosis{watch.RateLimited, "YouTube limits the requests of this address (HTTP 429)"}
+		return Diagnosis{watch.RateLimited, s.Title + " limits the requests of this address (HTTP 429)"}
 	case has(forbidden):
-		return Diagnosis{watch.Blocked, "YouTube refuses the requests of this address (HTTP 403)"}
+		return Diagnosis{watch.Blocked, s.Title + " refuses the requests of this address (HTTP 403)"}
 	case has(lookupTimeouts), has(lookupFailures):
-		return unreachable("%s", connectionCause(text, hostOf(text, "YouTube"))).as(watch.NameUnresolved)
+		return s.unreachable("%s", connectionCause(text, hostOf(text, s.Title))).as(watch.NameUnresolved)
 	case has(refused), has(noRoutes):
-		return unreachable("%s", connectionCause(text, hostOf(text, "YouTube")))
+		return s.unreachable("%s", connectionCause(text, hostOf(text, s.Title)))
 	case has(certificates):
 		reason := ""
 		if m := certificate.FindStringSubmatch(text); m != nil {
 			reason = " (" + strings.TrimSpace(m[1]) + ")"
 		}
-		return unreachable("its TLS certificate is not trusted%s; see SSL_CERT_FILE", reason)
+		return s.unreachable("its TLS certificate is not trusted%s; see SSL_CERT_FILE", reason)
 	case has(handshakes):
-		return unreachable("the TLS handshake fails")
+		return s.unreachable("the TLS handshake fails")
 	case has(timeouts):
-		return unreachable("%s does not answer in time", hostOf(text, "YouTube"))
+		return s.unreachable("%s does not answer in time", hostOf(text, s.Title))
 	case has(resets):
-		return unreachable("the connection broke off")
+		return s.unreachable("the connection broke off")
 	case has(otherFailures):
 		if m := httpStatus.FindStringSubmatch(text); m != nil {
-			return Diagnosis{watch.Unreachable, "YouTube answers with an error (HTTP " + m[1] + m[2] + ")"}
+			return Diagnosis{watch.Unreachable, s.Title + " answers with an error (HTTP " + m[1] + m[2] + ")"}
 		}
-		return unreachable("the request failed")
+		return s.unreachable("the request failed")
 	}
 	return Diagnosis{}
 }
 
-func unreachable(format string, args ...any) Diagnosis {
-	return Diagnosis{watch.Unreachable, "YouTube cannot be reached from here: " + fmt.Sprintf(format, args...)}
+func (s Site) unreachable(format string, args ...any) Diagnosis {
+	return Diagnosis{watch.Unreachable, s.Title + " cannot be reached from here: " + fmt.Sprintf(format, args...)}
 }
 
 func (d Diagnosis) as(state watch.StreamState) Diagnosis { return Diagnosis{state, d.Cause} }
@@ -97,7 +97,7 @@ func proxyCause(text string) string {
 	if m := proxyStatus.FindStringSubmatch(text); m != nil {
 		return "the proxy refuses to connect to it (HTTP " + m[1] + ")"
 	}
-	// The pool's host, which streamlink names first, is YouTube's.
+	// The pool's host, which streamlink names first, is the site's.
 	if _, rest, ok := strings.Cut(text, "unable to connect to proxy"); ok {
 		text = rest
 	}

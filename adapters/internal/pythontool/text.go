@@ -16,19 +16,19 @@ const (
 	MaxText = 64 << 10 // bytes that OneLine and Lines read; a failed run prints about 2 KB
 )
 
-// webURL matches URLs, also those of proxies, which may hold a password. signedPath matches
-// the paths of media URLs, which are secret even without their host.
-var (
-	webURL     = regexp.MustCompile(`(?i)\b(?:https?|socks[45][ah]?)://[^\s"'<>\\]+`)
-	signedPath = regexp.MustCompile(`(?i)/(?:videoplayback|api/manifest)\b[^\s"'<>]*`)
-)
+// webURL matches URLs, also those of proxies, which may hold a password.
+var webURL = regexp.MustCompile(`(?i)\b(?:https?|socks[45][ah]?)://[^\s"'<>\\]+`)
 
 // OneLine shortens a text to one line of at most MaxLine bytes. Of a URL only scheme and host remain,
 // because media URLs are signed in path and query.
 func OneLine(text string) string {
 	text = text[:min(len(text), MaxText)]
 	text = webURL.ReplaceAllStringFunc(text, hostOnly)
-	text = signedPath.ReplaceAllString(text, "/…")
+	for _, source := range monitor.Sources {
+		if source.SecretPaths != nil {
+			text = source.SecretPaths.ReplaceAllString(text, "/…")
+		}
+	}
 	if text = monitor.CleanLine(text); len(text) <= MaxLine {
 		return text
 	}

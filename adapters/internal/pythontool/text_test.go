@@ -12,6 +12,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 )
 
+// youTube is the site of the tests.
+var youTube = pythontool.Site{Title: "YouTube"}
+
 func TestOneLineHidesSignedURLs(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{
 		"short text stays":                           {"Video unavailable", "Video unavailable"},
@@ -188,7 +191,7 @@ func TestEveryNetworkFailureHasACause(t *testing.T) {
 		"":                                           {},
 	} {
 		t.Run(message, func(t *testing.T) {
-			got := pythontool.Diagnose(message)
+			got := youTube.Diagnose(message)
 			if got != want {
 				t.Fatalf("got %+v\nwant %+v", got, want)
 			}
@@ -207,7 +210,7 @@ func TestACauseIsAtMostMaxCauseLong(t *testing.T) {
 		"[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: " + long,
 		"HTTPSConnectionPool(host='" + long[:60] + "', port=65535): Read timed out.",
 	} {
-		if got := pythontool.Diagnose(message).Cause; len(got) > pythontool.MaxCause || got == "" {
+		if got := youTube.Diagnose(message).Cause; len(got) > pythontool.MaxCause || got == "" {
 			t.Errorf("%d bytes: %q", len(got), got)
 		}
 	}

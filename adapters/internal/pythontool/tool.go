@@ -14,7 +14,8 @@ import (
 
 // Tool is one installed program.
 type Tool struct {
-	Name      string        // the Source of its Resolutions
+	Name      string // the Source of its Resolutions
+	Site      Site
 	Path      string        // of the executable, or its name in PATH
 	Install   string        // how to install it, or which variable names it
 	Timeout   time.Duration // of one run
@@ -30,7 +31,7 @@ type Tool struct {
 }
 
 // Limits of every run, Linux only. A question takes 0.6 s of CPU time, and some seconds more when
-// YouTube sets a challenge.
+// a site sets a challenge.
 const (
 	MaxCPU   = 30 * time.Second // of each process
 	MaxFiles = 256              // open at once
@@ -50,7 +51,7 @@ var errTimeout = errors.New("no answer in time")
 // end, and kills it 2 s later. A tool that ran to its end gives a Result and no Failure,
 // whatever its exit code.
 //
-// A tool that hangs is Unreachable, not ToolFailed. Both tools hang when YouTube or the
+// A tool that hangs is Unreachable, not ToolFailed. Both tools hang when the site or the
 // network does, because their own time limits apply to each request.
 func (t Tool) Run(ctx context.Context, log *slog.Logger, args ...string) (subprocess.Result, *Failure) {
 	began := time.Now()
@@ -94,11 +95,11 @@ func (t Tool) Run(ctx context.Context, log *slog.Logger, args ...string) (subpro
 // timeout describes a tool that reached its Timeout. The last message often names the
 // host that hangs, or the refusal after which the tool tried again.
 func (t Tool) timeout(res subprocess.Result) *Failure {
-	found := Diagnosis{State: watch.Unreachable, Cause: "YouTube does not answer in time"}
+	found := Diagnosis{State: watch.Unreachable, Cause: t.Site.Title + " does not answer in time"}
 	last := ""
 	for line := range Lines(res.Stderr) {
 		last = "; its last message: " + line
-		if d := Diagnose(line); d.State.Refused() || d.State != "" && !found.State.Refused() {
+		if d := t.Site.Diagnose(line); d.State.Refused() || d.State != "" && !found.State.Refused() {
 			found = d
 		}
 	}

@@ -25,33 +25,39 @@ var (
 	errNotRun         = errors.New("not run")         // another breaker did not let it run; neither a success nor a failure
 )
 
-// breakers are the circuit breakers of a tool, one for each egress address. An address that
-// YouTube refuses does not keep the tool from asking through another.
+// breakers are the circuit breakers of a tool, one for each source and egress address. An address that
+// a source refuses does not keep the tool from asking through another, nor from asking other sources.
 type breakers struct {
 	name    string
 	streams int // see newBreaker
 	log     *slog.Logger
 
-	mu        sync.Mutex
-	byAddress map[string]*breaker
+	mu    sync.Mutex
+	known map[breakerKey]*breaker
+}
+
+type breakerKey struct {
+	source  monitor.SourceName
+	address string // its name; empty: there is no choice of addresses
 }
 
 func newBreakers(name string, streams int, log *slog.Logger) *breakers {
-	return &breakers{name: name, streams: streams, log: log, byAddress: map[string]*breaker{}}
+	return &breakers{name: name, streams: streams, log: log, known: map[breakerKey]*breaker{}}
 }
 
-// of returns the breaker for an address, by its name; empty: there is no choice of addresses.
-func (b *breakers) of(address string) *breaker {
+// of returns the breaker for a question.
+func (b *breakers) of(q *question) *breaker {
+	key := breakerKey{q.url.Source(), q.address}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.byAddress[address] == nil {
-		log := b.log
-		if address != "" {
-			log = log.With("egress", address)
+	if b.known[key] == nil {
+		log := b.log.With("source", key.source)
+		if key.address != "" {
+			log = log.With("egress", key.address)
 		}
-		b.byAddress[address] = newBreaker(b.name, b.streams, log)
+		b.known[key] = newBreaker(b.name, b.streams, log)
 	}
-	return b.byAddress[address]
+	return b.known[key]
 }
 
 // breaker is the circuit breaker of a tool, for one stream or for those of a host.
@@ -147,7 +153,7 @@ func (b *breaker) logChange(log *slog.Logger, from, to gobreaker.State) {
 func advice(last watch.Resolution) string {
 	switch last.State {
 	case watch.Blocked, watch.RateLimited:
-		return "YouTube refuses this address; wait, or use further addresses (EGRESS_PROXIES)"
+		return "the source refuses this address; wait, or use further addresses (EGRESS_PROXIES)"
 	case watch.NameUnresolved, watch.ProxyFailed, watch.Unreachable:
 		return "check DNS, proxy and firewall of this machine: stream-monitor doctor"
 	}

@@ -7,7 +7,7 @@
 //	          └▶ secondary ─▶ a manifest, or a state ──▶ that
 //	                  └─ neither ──────────────────────▶ what the primary reported
 //
-// Each tool has its own circuit breaker for each egress address: a tool that always fails is
+// Each tool has its own circuit breaker for each source and egress address: a tool that always fails is
 // run only every 30 s (section 10.3). A Resolution is a failure if it gives neither the
 // stream's state nor a manifest. cmd passes the tools, yt-dlp and streamlink.
 //

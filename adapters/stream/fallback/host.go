@@ -7,7 +7,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// Host holds a queue, and a circuit breaker for each tool and egress address, which the
+// Host holds a queue, and a circuit breaker for each tool, source and egress address, which the
 // Resolvers of many streams share. A shared breaker opens when its tool has failed for
 // MaxFailures streams in a row. One stream for which it always fails does not keep it from the
 // others.
@@ -45,12 +45,12 @@ func (g guardedTool) resolve(ctx context.Context, q *question) watch.Resolution 
 		defer g.queue.release()
 	}
 	ctx = q.withAddress(ctx)
-	return g.own.of(q.address).resolve(ctx, q.url, func() watch.Resolution {
+	return g.own.of(q).resolve(ctx, q.url, func() watch.Resolution {
 		run := func() watch.Resolution { return g.tool.Resolve(ctx, q.url) }
 		if g.shared == nil {
 			return run()
 		}
-		return g.shared.of(q.address).resolve(ctx, q.url, run)
+		return g.shared.of(q).resolve(ctx, q.url, run)
 	})
 }
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// A run of a tool takes little CPU time, because it mostly waits for YouTube. Most of its
-// memory is for YouTube's JavaScript challenges.
+// A run of a tool takes little CPU time, because it mostly waits for the source. Most of its
+// memory is for a site's JavaScript challenges.
 const (
 	placesPerCore  = 8
 	memoryPerPlace = 100 << 20 // bytes; a third of the host's memory is for tools

@@ -16,6 +16,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/stream/fallback"
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/monitor/sourcetest"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 	"github.com/stream-monitor/stream-monitor/test/harness/must"
@@ -186,6 +187,22 @@ func TestOneFailingStreamOpensNoCircuitOfOthers(t *testing.T) {
 		if got := fallback.NewResolver(good, bad, nil, h, discardLog).Resolve(t.Context(), streamOf(1)); got.State != watch.Live {
 			t.Errorf("another stream: %+v", got)
 		}
+	})
+}
+
+func TestASourceThatFailsOpensNoCircuitOfOthers(t *testing.T) {
+	sourcetest.Add(t, sourcetest.Imaginary)
+	synctest.Test(t, func(t *testing.T) {
+		tool := &fakeTool{}
+		tool.setState(watch.Blocked)
+		h := fallback.NewHost(1, discardLog)
+		for n := range 2 * fallback.MaxFailures {
+			fallback.NewResolver(tool, tool, nil, h, discardLog).Resolve(t.Context(), streamOf(n))
+		}
+		expect.Equal(t, "runs of both tools before their circuits are open", tool.takeRuns(), 2*fallback.MaxFailures)
+		tool.setState(watch.Live)
+		got := fallback.NewResolver(tool, tool, nil, h, discardLog).Resolve(t.Context(), sourcetest.Stream)
+		expect.Equal(t, "a stream of another source is", got.State, watch.Live)
 	})
 }
 

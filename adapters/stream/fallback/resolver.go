@@ -50,7 +50,7 @@ func (r *Resolver) Resolve(ctx context.Context, url monitor.StreamURL) watch.Res
 }
 
 // ask runs the tools. If the primary was run, its outcome is that of the address: a manifest
-// that the secondary finds does not show that YouTube answers this address.
+// that the secondary finds does not show that the source answers this address.
 func (r *Resolver) ask(ctx context.Context, q *question) watch.Resolution {
 	first := r.primary.resolve(ctx, q)
 	if learned(first) || ctx.Err() != nil {

@@ -29,8 +29,9 @@ const MaxMemory = 256 << 20
 // httpTimeout limits each request, in seconds.
 const httpTimeout = "10"
 
-// Config configures the runs of streamlink. The zero value is usable.
+// Config configures the runs of streamlink. Only Site has no default.
 type Config struct {
+	Site    pythontool.Site
 	Path    string        // STREAMLINK_PATH; default "streamlink", looked up in PATH
 	Timeout time.Duration // limit of a run; default 30 s
 	Files   []string      // further files and folders that the tool may read; nil: it is not confined (Linux only)
@@ -56,7 +57,7 @@ func New(c Config, log *slog.Logger) *Resolver {
 	}
 	return &Resolver{
 		tool: pythontool.Tool{
-			Name: Source, Path: c.Path, Timeout: c.Timeout, MaxOutput: MaxOutput, MaxMemory: MaxMemory, Environ: c.Environ, Files: c.Files,
+			Name: Source, Site: c.Site, Path: c.Path, Timeout: c.Timeout, MaxOutput: MaxOutput, MaxMemory: MaxMemory, Environ: c.Environ, Files: c.Files,
 			Install: "install it with pip install streamlink, or set STREAMLINK_PATH",
 		},
 		options: []string{
@@ -76,7 +77,7 @@ func (r *Resolver) Resolve(ctx context.Context, url monitor.StreamURL) watch.Res
 	if failure != nil {
 		answer.State, answer.Detail = failure.State, failure.Detail
 	} else {
-		answer = read(res)
+		answer = read(r.tool.Site, res)
 	}
 	answer.Source = Source
 	return answer
@@ -84,13 +85,13 @@ func (r *Resolver) Resolve(ctx context.Context, url monitor.StreamURL) watch.Res
 
 // read turns the output of a run into a Resolution. A success prints one line with a
 // URL, a failure "error: …", both on stdout. Usage errors and crashes are on stderr.
-func read(res subprocess.Result) watch.Resolution {
+func read(site pythontool.Site, res subprocess.Result) watch.Resolution {
 	out := strings.TrimSpace(string(res.Stdout))
 	if isManifestURL(out) && res.ExitCode == 0 {
 		return watch.Resolution{State: watch.ManifestFound, Manifest: out, Expires: pythontool.Expiry(out)}
 	}
 	if message, ok := strings.CutPrefix(out, "error: "); ok {
-		if d := pythontool.Diagnose(message); d.State != "" {
+		if d := site.Diagnose(message); d.State != "" {
 			return watch.Resolution{State: d.State, Detail: d.Detail(message)}
 		}
 		return watch.Resolution{State: watch.Unreachable, Detail: pythontool.OneLine(message)}

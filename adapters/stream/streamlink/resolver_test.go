@@ -13,6 +13,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/internal/pythontool/pythontooltest"
 	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/streamlink"
+	source "github.com/stream-monitor/stream-monitor/adapters/stream/youtube"
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
@@ -71,7 +72,7 @@ func TestEveryOutputGivesItsState(t *testing.T) {
 		"nothing":                {0, "", "", watch.ToolFailed, printed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := streamlink.Read(subprocess.Result{ExitCode: c.exit, Stdout: []byte(c.stdout), Stderr: []byte(c.stderr)})
+			got := streamlink.Read(source.Site, subprocess.Result{ExitCode: c.exit, Stdout: []byte(c.stdout), Stderr: []byte(c.stderr)})
 			if got.State != c.state || got.Manifest+got.Detail != c.says || (got.Manifest != "") != (c.state == watch.ManifestFound) || len(got.Renditions) > 0 {
 				t.Errorf("got %+v", got)
 			}
@@ -84,7 +85,7 @@ func TestEveryOutputGivesItsState(t *testing.T) {
 
 func TestAMisbehavingToolNeverGivesAState(t *testing.T) {
 	pythontooltest.Run(t, func(path string, timeout time.Duration, log *slog.Logger) pythontooltest.Resolver {
-		return streamlink.New(streamlink.Config{Path: path, Timeout: timeout}, log)
+		return streamlink.New(streamlink.Config{Site: source.Site, Path: path, Timeout: timeout}, log)
 	})
 }
 
@@ -102,7 +103,7 @@ func TestAPageWithoutEndCostsOneQuestion(t *testing.T) {
 func realTool(t *testing.T) *streamlink.Resolver {
 	t.Helper()
 	path := pythontooltest.Find(t, "STREAMLINK_PATH", "streamlink")
-	return streamlink.New(streamlink.Config{Path: path, Files: []string{}, Timeout: time.Minute}, discardLog)
+	return streamlink.New(streamlink.Config{Site: source.Site, Path: path, Files: []string{}, Timeout: time.Minute}, discardLog)
 }
 
 // TestTheRealToolFindsAManifestOfEveryPlayableVideo runs the installed streamlink for a video in
@@ -113,7 +114,7 @@ func TestTheRealToolFindsAManifestOfEveryPlayableVideo(t *testing.T) {
 	resolver := realTool(t)
 	for _, state := range youtube.States() {
 		t.Run(string(state), func(t *testing.T) {
-			y.Add(pythontooltest.URL.VideoID(), youtube.Video{State: state, Source: pythontooltest.Ladder})
+			y.Add(pythontooltest.URL.ID(), youtube.Video{State: state, Source: pythontooltest.Ladder})
 			got := resolver.Resolve(t.Context(), pythontooltest.URL)
 			if state == youtube.Live && (got.State != watch.ManifestFound || got.Source != "streamlink" || !strings.Contains(got.Manifest, "/hls_variant/")) {
 				t.Errorf("got %+v", got)
@@ -130,11 +131,11 @@ func TestTheRealToolFindsAManifestOfEveryPlayableVideo(t *testing.T) {
 // video or no audio. The same holds without ffmpeg in PATH, where it drops the audio.
 func TestTheRealToolFindsTheMasterOfSeparateVideoAndAudio(t *testing.T) {
 	y := pythontooltest.YouTube(t)
-	y.Add(pythontooltest.URL.VideoID(), youtube.Video{State: youtube.Live, Source: pythontooltest.SeparateTracks})
+	y.Add(pythontooltest.URL.ID(), youtube.Video{State: youtube.Live, Source: pythontooltest.SeparateTracks})
 	path := pythontooltest.Find(t, "STREAMLINK_PATH", "streamlink")
 	for _, where := range []string{os.Getenv("PATH"), filepath.Dir(path)} {
 		t.Setenv("PATH", where)
-		got := streamlink.New(streamlink.Config{Path: path}, discardLog).Resolve(t.Context(), pythontooltest.URL)
+		got := streamlink.New(streamlink.Config{Site: source.Site, Path: path}, discardLog).Resolve(t.Context(), pythontooltest.URL)
 		if got.State != watch.ManifestFound || !strings.Contains(got.Manifest, "/hls_variant/") {
 			t.Errorf("with PATH %s: got %+v", where, got)
 		}
@@ -149,7 +150,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte("error: No playable streams found"), []byte(""), 1)
 	f.Add([]byte(""), []byte("Traceback"), 1)
 	f.Fuzz(func(t *testing.T, stdout, stderr []byte, exit int) {
-		got := streamlink.Read(subprocess.Result{ExitCode: exit, Stdout: stdout, Stderr: stderr})
+		got := streamlink.Read(source.Site, subprocess.Result{ExitCode: exit, Stdout: stdout, Stderr: stderr})
 		if got.State.Known() {
 			t.Errorf("streamlink cannot know %s", got.State)
 		}

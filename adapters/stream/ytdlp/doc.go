@@ -10,24 +10,26 @@
 //	                                              AgeRestricted, MembersOnly; or Blocked, RateLimited,
 //	                                              Unreachable
 //
+// Site says what the words of a source mean, and how yt-dlp is asked about it.
+//
 // A run is a process of the command, or a fork of a process that has loaded yt-dlp (ForkServer).
 //
 // One run answers everything except DASH; the watcher chooses the rendition later.
 // The options of section 5.3 are not used. The protocol of a live format is
 // m3u8_native, so best[protocol^=http] matches none. No format is "best" if video and
-// audio are separate. --no-warnings hides why YouTube gave no formats. The exit code is
+// audio are separate. --no-warnings hides why the site gave no formats. The exit code is
 // ignored: with --ignore-no-formats-error a private video exits 0.
 //
 // yt-dlp lists DASH of a live stream only when asked for incomplete formats, which
 // costs more requests and ten times the output. A second run asks for it, within the
-// time limit of the first, when YouTube calls a stream live, lists no media and gives
+// time limit of the first, when the site calls a stream live, lists no media and gives
 // no reason. The MPD is passed on, not yt-dlp's reading of it.
 //
 // Audio that is a translation, or not the default of the master playlist, is an alternate
 // rendition.
 //
-// The order of precedence is: the formats of a stream that is_live; YouTube's reason in
+// The order of precedence is: the formats of a stream that is_live; its reason in
 // words, if it is more specific than live_status; live_status, unless unknown words may explain
-// why there are no media; network errors. A stream is Ended only when YouTube says that it was
+// why there are no media; network errors. A stream is Ended only when the site says that it was
 // live.
 package ytdlp

@@ -6,13 +6,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/adapters/stream/youtube"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
 // Read lets the tests read a run's output without the run.
-func Read(videoID string, stdout, stderr []byte) watch.Resolution {
-	answer, _ := read(videoID, stdout, stderr)
+func Read(streamID string, stdout, stderr []byte) watch.Resolution {
+	answer, _ := read(youtube.Site, streamID, stdout, stderr)
 	return answer
 }
 

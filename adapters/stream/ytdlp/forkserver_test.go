@@ -16,6 +16,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/pythontool/pythontooltest"
 	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/youtube"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ytdlp"
 	"github.com/stream-monitor/stream-monitor/test/harness/await"
 	"github.com/stream-monitor/stream-monitor/test/harness/expect"
@@ -33,7 +34,7 @@ func inBothWays(t *testing.T, test func(t *testing.T, newResolver resolverMaker)
 	path := pythontooltest.Find(t, "YTDLP_PATH", "yt-dlp")
 	t.Run("as a command", func(t *testing.T) {
 		test(t, func(c ytdlp.Config) *ytdlp.Resolver {
-			c.Path, c.Files = path, []string{}
+			c.Site, c.Path, c.Files = youtube.Site, path, []string{}
 			return ytdlp.New(c, discardLog)
 		})
 	})
@@ -47,7 +48,7 @@ func inBothWays(t *testing.T, test func(t *testing.T, newResolver resolverMaker)
 				}
 				server.Close()
 			})
-			c.Path, c.Files, c.ForkServer = path, []string{}, server
+			c.Site, c.Path, c.Files, c.ForkServer = youtube.Site, path, []string{}, server
 			return ytdlp.New(c, discardLog)
 		})
 	})

@@ -3,18 +3,19 @@ package ytdlp
 import (
 	"bytes"
 
+	"github.com/stream-monitor/stream-monitor/adapters/internal/pythontool"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// read turns the output of a run into a Resolution without Source. conclusive is false
-// when YouTube calls the stream live, yt-dlp lists no usable media, and no reason is
+// read turns the output of a run about a stream into a Resolution without Source. conclusive is false
+// when the site calls the stream live, yt-dlp lists no usable media, and no reason is
 // given. Then a second run may find DASH.
-func read(videoID string, stdout, stderr []byte) (answer watch.Resolution, conclusive bool) {
-	found := readMessages(stderr)
+func read(site pythontool.Site, streamID string, stdout, stderr []byte) (answer watch.Resolution, conclusive bool) {
+	found := readMessages(site, streamID, stderr)
 	if stdout = bytes.TrimSpace(stdout); len(stdout) == 0 {
 		return found.toolFailure("yt-dlp printed nothing"), true
 	}
-	v, err := decode(videoID, stdout)
+	v, err := decode(streamID, stdout)
 	if err != nil {
 		return watch.Resolution{State: watch.ToolFailed, Detail: found.explain("yt-dlp's answer cannot be used: " + err.Error())}, true
 	}
@@ -22,7 +23,7 @@ func read(videoID string, stdout, stderr []byte) (answer watch.Resolution, concl
 	return v.describe(answer), conclusive
 }
 
-// judge decides the state by the status that YouTube gives. The results are those of read.
+// judge decides the state by the status that the site gives. The results are those of read.
 func (v *video) judge(found messages) (answer watch.Resolution, conclusive bool) {
 	switch v.LiveStatus {
 	case "is_live":
@@ -37,8 +38,8 @@ func (v *video) judge(found messages) (answer watch.Resolution, conclusive bool)
 	return v.otherStatus(found)
 }
 
-// live resolves a stream that YouTube calls live. Without formats the tool's messages
-// decide: the encoder may be offline, or YouTube may refuse the stream to this address.
+// live resolves a stream that the site calls live. Without formats the tool's messages
+// decide: the encoder may be offline, or the site may refuse the stream to this address.
 func (v *video) live(found messages) (answer watch.Resolution, conclusive bool) {
 	list, manifest := v.renditions()
 	answer = watch.Resolution{State: watch.Live, Renditions: list, Manifest: manifest, Expires: expiry(list, manifest), ActualStart: v.release()}
@@ -54,7 +55,7 @@ func (v *video) live(found messages) (answer watch.Resolution, conclusive bool) 
 	case v.playable():
 		answer.Detail = "yt-dlp lists media, but none of it as HLS or DASH without DRM"
 	default:
-		answer.State, answer.Detail = watch.Offline, found.explain("YouTube calls the stream live but lists no media")
+		answer.State, answer.Detail = watch.Offline, found.explain(found.site.Title+" calls the stream live but lists no media")
 	}
 	return answer, false
 }
@@ -70,7 +71,7 @@ func (v *video) upcoming(found messages) watch.Resolution {
 	return answer
 }
 
-// wasLive resolves to Ended, unless YouTube refuses the media in words (decision S19).
+// wasLive resolves to Ended, unless the site refuses the media in words (decision S19).
 // yt-dlp derives was_live from "live content that is not live now", which also holds for
 // a page that refuses a running stream, in words that may be unknown.
 func (v *video) wasLive(found messages) watch.Resolution {
@@ -91,7 +92,7 @@ func (v *video) wasLive(found messages) watch.Resolution {
 	return answer
 }
 
-// otherStatus resolves not_live, and a video for which YouTube gives only a reason. Media without
+// otherStatus resolves not_live, and a video for which the site gives only a reason. Media without
 // any status may be those of a live stream.
 func (v *video) otherStatus(found messages) (answer watch.Resolution, conclusive bool) {
 	switch {
@@ -106,7 +107,7 @@ func (v *video) otherStatus(found messages) (answer watch.Resolution, conclusive
 	case found.reason.state != "":
 		return watch.Resolution{State: found.reason.state, Detail: found.reason.text}, true
 	case v.LiveStatus == "not_live" && !found.unexplained():
-		return watch.Resolution{State: watch.NotALiveStream, Detail: "YouTube calls it no live stream"}, true
+		return watch.Resolution{State: watch.NotALiveStream, Detail: found.site.Title + " calls it no live stream"}, true
 	}
 	return found.toolFailure("yt-dlp found no video"), true
 }

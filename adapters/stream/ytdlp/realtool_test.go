@@ -51,7 +51,7 @@ func TestTheRealToolDistinguishesEveryState(t *testing.T) {
 		at := time.Now().Add(-time.Minute).Truncate(time.Second)
 		for _, state := range youtube.States() {
 			t.Run(string(state), func(t *testing.T) {
-				y.Add(pythontooltest.URL.VideoID(), youtube.Video{State: state, Source: pythontooltest.Ladder, Scheduled: at, Started: at})
+				y.Add(pythontooltest.URL.ID(), youtube.Video{State: state, Source: pythontooltest.Ladder, Scheduled: at, Started: at})
 				got := resolver.Resolve(t.Context(), pythontooltest.URL)
 				if got.State != wants[state] {
 					t.Fatalf("got %s (%s), want %s", got.State, got.Detail, wants[state])
@@ -100,7 +100,7 @@ func TestTheRealToolReportsFailuresOfYouTube(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				y := pythontooltest.YouTube(t)
-				y.Add(pythontooltest.URL.VideoID(), youtube.Video{State: youtube.Live, Source: pythontooltest.Ladder})
+				y.Add(pythontooltest.URL.ID(), youtube.Video{State: youtube.Live, Source: pythontooltest.Ladder})
 				y.Inject(tc.class, tc.fault)
 				config := ytdlp.Config{Timeout: time.Minute}
 				if name == "everything hangs" {
@@ -130,7 +130,7 @@ func TestTheRealToolListsTheTracksOfAManifest(t *testing.T) {
 			w.Header().Set("Content-Type", "application/vnd.apple.mpegurl")
 			_, _ = io.WriteString(w, master)
 		})
-		y.Add(pythontooltest.URL.VideoID(), youtube.Video{State: youtube.Live, Origin: &youtube.Origin{HLS: "live.m3u8", Handler: serve}})
+		y.Add(pythontooltest.URL.ID(), youtube.Video{State: youtube.Live, Origin: &youtube.Origin{HLS: "live.m3u8", Handler: serve}})
 		got := newResolver(ytdlp.Config{}).Resolve(t.Context(), pythontooltest.URL)
 		var tracks []watch.Rendition
 		for _, r := range got.Renditions {

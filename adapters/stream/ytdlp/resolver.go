@@ -27,8 +27,9 @@ const MaxMemory = 256 << 20
 // Processes counts the processes of a run that may have MaxMemory each: yt-dlp and deno.
 const Processes = 2
 
-// Config configures the runs of yt-dlp. The zero value is usable.
+// Config configures the runs of yt-dlp. Only Site has no default.
 type Config struct {
+	Site          pythontool.Site
 	Path          string        // YTDLP_PATH; default "yt-dlp", looked up in PATH
 	Timeout       time.Duration // limit of Resolve; default 45 s
 	SocketTimeout time.Duration // limit of each connection, in whole seconds; default 10 s
@@ -43,25 +44,20 @@ type Config struct {
 // concurrently.
 type Resolver struct {
 	tool   pythontool.Tool
+	site   pythontool.Site
 	common []string // options of every run
 	log    *slog.Logger
 }
 
-// The options that select the output of a run. With formats=incomplete, which adds DASH,
-// yt-dlp also lists every segment of a live stream, up to 10 MB. That run therefore
-// prints only the fields that are read.
+// The options that select the output of a run. One that also lists DASH (Site.ListDASH) lists every
+// segment of a live stream, up to 10 MB. That run therefore prints only the fields that are read.
 var (
 	dumpJSON      = []string{"--dump-json"}
 	printWithDASH = []string{
-		"--extractor-args", "youtube:formats=incomplete",
 		"--print", `{"id":%(id)j,"live_status":%(live_status|null)j,"is_live":%(is_live|null)j,"release_timestamp":%(release_timestamp|null)j,` +
 			`"formats":%(formats.:.{url,manifest_url,protocol,height,tbr,vcodec,acodec,has_drm,language,language_preference,source_preference})j}`,
 	}
 )
-
-// withoutJIT makes deno interpret YouTube's challenges. Otherwise it reserves 512 MiB for machine
-// code, which count, so that no limit would keep it within a pod. A challenge takes twice the CPU time.
-const withoutJIT = "youtube-ejs:jitless=true"
 
 // New makes a Resolver.
 func New(c Config, log *slog.Logger) *Resolver {
@@ -76,15 +72,15 @@ func New(c Config, log *slog.Logger) *Resolver {
 	}
 	r := &Resolver{
 		tool: pythontool.Tool{
-			Name: Source, Path: c.Path, Timeout: c.Timeout, MaxOutput: MaxOutput, MaxMemory: cmp.Or(c.MaxMemory, MaxMemory), Environ: c.Environ, Files: c.Files,
+			Name: Source, Site: c.Site, Path: c.Path, Timeout: c.Timeout, MaxOutput: MaxOutput, MaxMemory: cmp.Or(c.MaxMemory, MaxMemory), Environ: c.Environ, Files: c.Files,
 			Install: `install it with pip install "yt-dlp[default]", or set YTDLP_PATH`,
 		},
-		common: []string{
+		site: c.Site,
+		common: slices.Concat([]string{
 			"--ignore-config", "--ignore-no-formats-error", "--no-playlist",
 			"--socket-timeout", strconv.Itoa(int(c.SocketTimeout / time.Second)),
 			"--extractor-retries", "1",
-			"--extractor-args", withoutJIT,
-		},
+		}, c.Site.Options),
 		log: log.With("component", "yt-dlp"),
 	}
 	if c.ForkServer != nil {
@@ -99,8 +95,8 @@ func New(c Config, log *slog.Logger) *Resolver {
 func (r *Resolver) Resolve(ctx context.Context, url monitor.StreamURL) watch.Resolution {
 	began := time.Now()
 	answer, conclusive := r.run(ctx, url, r.tool.Timeout, dumpJSON)
-	if left := r.tool.Timeout - time.Since(began); !conclusive && left > 0 {
-		if second, _ := r.run(ctx, url, left, printWithDASH); second.Manifest != "" {
+	if left := r.tool.Timeout - time.Since(began); !conclusive && left > 0 && r.site.ListDASH != nil {
+		if second, _ := r.run(ctx, url, left, slices.Concat(r.site.ListDASH, printWithDASH)); second.Manifest != "" {
 			second.Title, second.Channel = answer.Title, answer.Channel // it prints neither
 			answer = second
 		}
@@ -117,7 +113,7 @@ func (r *Resolver) run(ctx context.Context, url monitor.StreamURL, limit time.Du
 	if failure != nil {
 		return watch.Resolution{State: failure.State, Detail: failure.Detail}, true
 	}
-	return read(url.VideoID(), res.Stdout, res.Stderr)
+	return read(r.site, url.ID(), res.Stdout, res.Stderr)
 }
 
 // arguments returns the arguments of a run, whether it is a command or a fork.

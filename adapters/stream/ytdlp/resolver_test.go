@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/pythontool/pythontooltest"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/youtube"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ytdlp"
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
@@ -25,7 +26,7 @@ var discardLog = slog.New(slog.DiscardHandler)
 
 func TestAMisbehavingToolNeverGivesAState(t *testing.T) {
 	pythontooltest.Run(t, func(path string, timeout time.Duration, log *slog.Logger) pythontooltest.Resolver {
-		return ytdlp.New(ytdlp.Config{Path: path, Timeout: timeout}, log)
+		return ytdlp.New(ytdlp.Config{Site: youtube.Site, Path: path, Timeout: timeout}, log)
 	})
 }
 
@@ -37,7 +38,7 @@ func TestAMisbehavingForkNeverGivesAState(t *testing.T) {
 		server := ytdlp.NewForkServer(path, nil, log)
 		t.Cleanup(server.Close)
 		_ = server.Check(t.Context()) // the time limits are shorter than the start
-		return ytdlp.New(ytdlp.Config{Path: path, Timeout: timeout, ForkServer: server}, log)
+		return ytdlp.New(ytdlp.Config{Site: youtube.Site, Path: path, Timeout: timeout, ForkServer: server}, log)
 	})
 }
 
@@ -47,7 +48,7 @@ func TestTheExitCodeIsIgnored(t *testing.T) {
 			echo 'WARNING: [youtube] This live event will begin in 5 minutes.' >&2
 			echo '{"id":"abcdefghijk","live_status":"is_upcoming","release_timestamp":1795255200,"formats":[]}'
 			exit `+exit)
-		got := ytdlp.New(ytdlp.Config{Path: path}, discardLog).Resolve(t.Context(), pythontooltest.URL)
+		got := ytdlp.New(ytdlp.Config{Site: youtube.Site, Path: path}, discardLog).Resolve(t.Context(), pythontooltest.URL)
 		if got.State != watch.Upcoming || got.Source != "yt-dlp" {
 			t.Errorf("exit %s: got %+v", exit, got)
 		}
@@ -58,7 +59,7 @@ func TestTheExitCodeIsIgnored(t *testing.T) {
 // MaxMemory to start.
 func TestYtdlpIsCalledWithTheSettings(t *testing.T) {
 	path, _ := pythontooltest.Script(t, `echo "ERROR: $*" >&2`)
-	got := ytdlp.New(ytdlp.Config{Path: path, SocketTimeout: 7 * time.Second}, discardLog).Resolve(t.Context(), pythontooltest.URL)
+	got := ytdlp.New(ytdlp.Config{Site: youtube.Site, Path: path, SocketTimeout: 7 * time.Second}, discardLog).Resolve(t.Context(), pythontooltest.URL)
 	expect.Text(t, "the detail", got.Detail, "--ignore-config", "--socket-timeout 7 ", "--extractor-args youtube-ejs:jitless=true ")
 	if strings.Contains(got.Detail, "warn") || strings.Contains(got.Detail, "quiet") {
 		t.Errorf("yt-dlp was called with %s", got.Detail)
@@ -92,7 +93,7 @@ func TestALiveStreamWithoutHLSIsResolvedAgainForDASH(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path, notes := pythontooltest.Script(t, "first() { "+c.first+"; }\nsecond() { "+c.second+"; }\n"+again)
-			got := ytdlp.New(ytdlp.Config{Path: path}, discardLog).Resolve(t.Context(), pythontooltest.URL)
+			got := ytdlp.New(ytdlp.Config{Site: youtube.Site, Path: path}, discardLog).Resolve(t.Context(), pythontooltest.URL)
 			got.Source = ""
 			expectEqual(t, got, c.want)
 			if log, _ := os.ReadFile(notes); strings.Count(string(log), "run") != c.runs && c.second != "exit 1" {
@@ -103,7 +104,7 @@ func TestALiveStreamWithoutHLSIsResolvedAgainForDASH(t *testing.T) {
 	t.Run("both runs share one Timeout", func(t *testing.T) {
 		path, _ := pythontooltest.Script(t, "first() { sleep 1; "+printed("")+"; }\nsecond() { exec sleep 60; }\n"+again)
 		began := time.Now()
-		got := ytdlp.New(ytdlp.Config{Path: path, Timeout: 6 * time.Second}, discardLog).Resolve(t.Context(), pythontooltest.URL)
+		got := ytdlp.New(ytdlp.Config{Site: youtube.Site, Path: path, Timeout: 6 * time.Second}, discardLog).Resolve(t.Context(), pythontooltest.URL)
 		if took := time.Since(began); took > 20*time.Second || got.State != watch.Offline {
 			t.Errorf("took %v: %+v", took, got)
 		}
@@ -114,6 +115,6 @@ func TestALiveStreamWithoutHLSIsResolvedAgainForDASH(t *testing.T) {
 // network.
 func TestTheRealToolFailsCleanlyWithoutANetwork(t *testing.T) {
 	inBothWays(t, func(t *testing.T, newResolver resolverMaker) {
-		pythontooltest.TestWithoutNetwork(t, newResolver(ytdlp.Config{}), watch.ToolFailed, "not a valid URL")
+		pythontooltest.TestWithoutNetwork(t, newResolver(ytdlp.Config{Site: youtube.Site}), watch.ToolFailed, "not a valid URL")
 	})
 }

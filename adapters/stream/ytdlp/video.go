@@ -29,7 +29,7 @@ type video struct {
 	ID         string   `json:"id"`
 	LiveStatus string   `json:"live_status"` // is_live, is_upcoming, post_live, was_live, not_live or null
 	IsLive     *bool    `json:"is_live"`
-	FullTitle  any      `json:"fulltitle"`         // text, unless YouTube changes its pages
+	FullTitle  any      `json:"fulltitle"`         // text, unless a site changes its pages
 	Title      any      `json:"title"`             // as FullTitle; yt-dlp adds the time of day to that of a live stream
 	Channel    any      `json:"channel"`           // as FullTitle
 	Uploader   any      `json:"uploader"`          // as FullTitle; pages of some videos name no channel
@@ -64,7 +64,7 @@ type format struct {
 
 // decode reads the JSON object that yt-dlp prints. An object about another video (a paid
 // film's trailer) is an error.
-func decode(videoID string, stdout []byte) (*video, error) {
+func decode(streamID string, stdout []byte) (*video, error) {
 	var v video
 	if err := json.Unmarshal(stdout, &v); err != nil {
 		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
@@ -72,7 +72,7 @@ func decode(videoID string, stdout []byte) (*video, error) {
 		}
 		return nil, err
 	}
-	if v.ID != videoID {
+	if v.ID != streamID {
 		return nil, fmt.Errorf("it is about %q", v.ID)
 	}
 	return &v, nil
@@ -185,7 +185,7 @@ func label(value any) string {
 	return monitor.CleanLine(text[:min(len(text), maxLabel)])
 }
 
-// playable reports whether YouTube listed any media, of any kind.
+// playable reports whether the site listed any media, of any kind.
 func (v *video) playable() bool {
 	return slices.ContainsFunc(v.Formats, format.isMedia)
 }

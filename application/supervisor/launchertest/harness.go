@@ -24,7 +24,7 @@ const (
 )
 
 // BehaviourOf returns the behaviour that a stream URL asks for.
-func BehaviourOf(u monitor.StreamURL) Behaviour { return Behaviour(u.VideoID()) }
+func BehaviourOf(u monitor.StreamURL) Behaviour { return Behaviour(u.ID()) }
 
 // Harness is a launcher under test, with what can be seen of its workers without it.
 type Harness struct {

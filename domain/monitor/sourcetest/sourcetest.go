@@ -4,8 +4,10 @@ package sourcetest
 
 import (
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -13,6 +15,7 @@ import (
 // Imaginary is a made-up source. No product source may have its name.
 var Imaginary = monitor.Source{
 	Name:     "imaginary",
+	Title:    "Imaginary",
 	Hosts:    []string{"live.example.com"},
 	Accepted: "https://live.example.com/CHANNEL",
 	Prefix:   "https://live.example.com/",
@@ -22,6 +25,10 @@ var Imaginary = monitor.Source{
 		}
 		return id, ""
 	},
+	Example:     Stream,
+	Lifetime:    time.Hour,
+	SecretHosts: []string{"media.example"},
+	SecretPaths: regexp.MustCompile(`/signed/[^\s"'<>]*`),
 }
 
 // Stream is one of the made-up source.

@@ -134,10 +134,10 @@ var rules = []rule{
 	},
 	{
 		name:   "adapters-apart",
-		reason: "an adapter can be replaced without reading another; what several need mechanically is in adapters/internal, for the channels of messages in adapters/notifier, for the launchers in adapters/runtime/internal, and one that combines others (fallback, manifest) gets them from cmd",
+		reason: "an adapter can be replaced without reading another; what several need mechanically is in adapters/internal, for the channels of messages in adapters/notifier, for tools and sources in adapters/stream, for the launchers in adapters/runtime/internal, and one that combines others (fallback, manifest) gets them from cmd",
 		breaks: func(at, imported string) bool {
 			inner, ours := place(imported)
-			shared := within(inner, "adapters/internal") || inner == "adapters/notifier" && within(at, inner) ||
+			shared := within(inner, "adapters/internal") || (inner == "adapters/notifier" || inner == "adapters/stream") && within(at, inner) ||
 				within(inner, "adapters/runtime/internal") && within(at, "adapters/runtime")
 			return ours && within(at, "adapters") && within(inner, "adapters") && !shared && part(inner) != part(at)
 		},

@@ -29,7 +29,7 @@ func YouTube(t testing.TB) *youtube.Server {
 func PagesWithoutEnd(t *testing.T, r Resolver, live watch.StreamState) {
 	t.Helper()
 	y := YouTube(t)
-	y.Add(URL.VideoID(), youtube.Video{State: youtube.Live, Source: Ladder})
+	y.Add(URL.ID(), youtube.Video{State: youtube.Live, Source: Ladder})
 	for name, fault := range map[string]httpfault.Fault{
 		"of 200 MB":       httpfault.Zeros(200 << 20),
 		"that never ends": httpfault.Endless(1 << 50),

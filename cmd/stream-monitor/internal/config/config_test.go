@@ -351,7 +351,7 @@ func TestAWorkerGetsItsSettingsFromTheGateway(t *testing.T) {
 		set(t)
 		got := mustParse(t, "worker").Worker
 		if got.MonitorID != "mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7d" || got.Generation != 3 || got.GatewayURL != "http://127.0.0.1:8081" ||
-			got.InternalAPIKey != "secret" || got.StreamURL.VideoID() != "abcdefghijk" || got.CallbackURL != "https://example.com/hook?x=1" {
+			got.InternalAPIKey != "secret" || got.StreamURL.ID() != "abcdefghijk" || got.CallbackURL != "https://example.com/hook?x=1" {
 			t.Errorf("has %+v", got)
 		}
 		want := monitor.DefaultConfig()

@@ -1,5 +1,5 @@
 // Package doctor checks that a machine has everything that serve and watch need:
-// tools, database, cluster, data directory, keys and a way to YouTube. A finding
+// tools, database, cluster, data directory, keys and a way to each source. A finding
 // names the result, the expected result and what to do.
 package doctor
 
@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
-	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
 // verdict grades a finding.
@@ -68,24 +68,27 @@ type Doctor struct {
 	// LookupHost resolves a host name, as net.Resolver does.
 	LookupHost func(ctx context.Context, host string) (addresses []string, err error)
 
-	// ProbeVideo asks YouTube's oEmbed service about a video, as oembed.Prober does.
-	ProbeVideo func(ctx context.Context, stream monitor.StreamURL) watch.ProbeResult
+	// Probers has the prober of each source that has one.
+	Probers map[monitor.SourceName]worker.Prober
 }
 
 // Time limits of an examination.
 const (
 	toolTimeout = 20 * time.Second // for one call of a tool
-	pingTimeout = 5 * time.Second  // for one answer of the database, the cluster or YouTube
+	pingTimeout = 5 * time.Second  // for one answer of the database, the cluster or a source
 )
 
 // Examine writes a report to w. It returns ok if every requirement is met.
 // It blocks until every tool that it started has ended.
 func (d Doctor) Examine(ctx context.Context, w io.Writer) (ok bool, err error) {
 	var findings []finding
-	for _, check := range []func(context.Context) []finding{
+	checks := []func(context.Context) []finding{
 		d.launcher, toolsCheck{d.Settings}.run, d.confinement, d.openFiles, d.database, d.cluster, d.dataDirectory, d.evidence, d.keys, d.opinion,
-		youtubeCheck{d.Settings, d.LookupHost, d.ProbeVideo}.run,
-	} {
+	}
+	for _, source := range monitor.Sources {
+		checks = append(checks, sourceCheck{d.Settings, source, d.LookupHost, d.Probers[source.Name]}.run)
+	}
+	for _, check := range checks {
 		findings = append(findings, check(ctx)...)
 	}
 	warnings, failures := 0, 0

@@ -17,6 +17,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/stream/tool"
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
+	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -57,6 +58,13 @@ esac`
 *) echo " T.. blackdetect       V->V       Detect"; echo " ... silencedetect     A->A       Detect"; echo " .S. signalstats       V->V       Statistics"; echo " .S. astats            A->A       Statistics" ;;
 esac`
 )
+
+// prober gives one answer.
+type prober watch.ProbeResult
+
+func (p prober) Probe(context.Context, monitor.StreamURL) watch.ProbeResult {
+	return watch.ProbeResult(p)
+}
 
 // healthy makes a machine that lacks nothing. It reaches YouTube through a proxy on
 // loopback.
@@ -135,7 +143,7 @@ func (m *machine) examine() (bool, string) {
 		Landlock:     func() int { return 6 }, CheckLauncher: func() error { return m.launcher },
 		Missing:    func() []string { return m.missing },
 		LookupHost: func(context.Context, string) ([]string, error) { return []string{"127.0.0.1"}, m.dns },
-		ProbeVideo: func(context.Context, monitor.StreamURL) watch.ProbeResult { return m.video },
+		Probers:    map[monitor.SourceName]worker.Prober{monitor.YouTube: prober(m.video)},
 	}.Examine(m.t.Context(), &report)
 	if err != nil {
 		m.t.Fatal(err)

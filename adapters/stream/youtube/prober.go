@@ -1,4 +1,4 @@
-package oembed
+package youtube
 
 import (
 	"context"
@@ -29,9 +29,9 @@ type Prober struct {
 	service string
 }
 
-// New makes a Prober that uses client with its proxies and certificates (decision O8).
+// NewProber makes a Prober that uses client with its proxies and certificates (decision O8).
 // It replaces the client's redirect policy.
-func New(client *http.Client) *Prober { return newAt(service, client) }
+func NewProber(client *http.Client) *Prober { return newAt(service, client) }
 
 func newAt(service string, client *http.Client) *Prober {
 	c := *client

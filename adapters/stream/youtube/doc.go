@@ -1,6 +1,8 @@
-// Package oembed asks YouTube's oEmbed service whether a video still exists
-// (section 7.4, method 2). One small GET distinguishes a removed video from a stream
-// that is not live yet, without starting yt-dlp.
+// Package youtube is the source YouTube: how yt-dlp and streamlink are asked about it and what its words
+// mean, and its prober. Its row is in domain/monitor.
+//
+// The prober asks YouTube's oEmbed service whether a video still exists (section 7.4, method 2). One small
+// GET distinguishes a removed video from a stream that is not live yet, without starting yt-dlp.
 //
 //	GET https://www.youtube.com/oembed?url=URL&format=json
 //	   ├─ 200 with a title ▶ Known, Exists
@@ -11,4 +13,4 @@
 //	                         5xx, redirects and failures prove nothing
 //
 // The watcher decides about the monitor.
-package oembed
+package youtube

@@ -1,4 +1,4 @@
-package oembed_test
+package youtube_test
 
 import (
 	"context"
@@ -14,13 +14,13 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/stream-monitor/stream-monitor/adapters/stream/oembed"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/youtube"
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-var _ worker.Prober = (*oembed.Prober)(nil)
+var _ worker.Prober = (*youtube.Prober)(nil)
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -36,7 +36,7 @@ func probe(t *testing.T, handler http.HandlerFunc) watch.ProbeResult {
 	defer server.Close()
 	client := server.Client()
 	defer client.CloseIdleConnections()
-	return oembed.NewAt(server.URL+"/oembed", client).Probe(t.Context(), stream)
+	return youtube.NewAt(server.URL+"/oembed", client).Probe(t.Context(), stream)
 }
 
 func TestOnlyADescriptionOfAVideoProvesThatItExists(t *testing.T) {
@@ -56,7 +56,7 @@ func TestOnlyADescriptionOfAVideoProvesThatItExists(t *testing.T) {
 		"a title of no text": {200, `{"title":5}`, nothing, ""},
 		"a list":             {200, `[{"title":"A"}]`, nothing, ""},
 		"JSON cut short":     {200, video[:20], nothing, ""},
-		"too much":           {200, `{"title":"A","more":"` + strings.Repeat("x", oembed.MaxBody) + `"}`, nothing, "more than"},
+		"too much":           {200, `{"title":"A","more":"` + strings.Repeat("x", youtube.MaxBody) + `"}`, nothing, "more than"},
 		"a body cut off":     {200, video + "cut off", nothing, "unexpected EOF"},
 		"400":                {400, "", gone, ""},
 		"404":                {404, "", gone, ""},
@@ -114,7 +114,7 @@ func TestARedirectToAnotherHostIsNotFollowed(t *testing.T) {
 			requests++
 			http.Redirect(w, r, "/oembed", http.StatusFound)
 		})
-		if got.Known || requests != oembed.MaxRedirects+1 {
+		if got.Known || requests != youtube.MaxRedirects+1 {
 			t.Errorf("%d requests, got %+v", requests, got)
 		}
 	})
@@ -127,15 +127,15 @@ func TestAProbeEndsInTime(t *testing.T) {
 			return nil, r.Context().Err()
 		})}
 		began := time.Now()
-		got := oembed.New(client).Probe(t.Context(), stream)
-		if got.Known || !strings.Contains(got.Detail, "deadline") || time.Since(began) != oembed.Timeout {
+		got := youtube.NewProber(client).Probe(t.Context(), stream)
+		if got.Known || !strings.Contains(got.Detail, "deadline") || time.Since(began) != youtube.Timeout {
 			t.Errorf("after %v got %+v", time.Since(began), got)
 		}
 	})
 	t.Run("a cancelled probe ends at once", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if got := oembed.New(http.DefaultClient).Probe(ctx, stream); got.Known || !strings.Contains(got.Detail, "canceled") {
+		if got := youtube.NewProber(http.DefaultClient).Probe(ctx, stream); got.Known || !strings.Contains(got.Detail, "canceled") {
 			t.Errorf("got %+v", got)
 		}
 	})
@@ -148,7 +148,7 @@ func TestAnUnreachableHostIsNamedInTheDetail(t *testing.T) {
 		}
 		return nil, &net.DNSError{Err: "no such host", Name: "www.youtube.com", IsNotFound: true}
 	})}
-	got := oembed.New(client).Probe(t.Context(), stream)
+	got := youtube.NewProber(client).Probe(t.Context(), stream)
 	if got.Known || got.Exists || got.Detail != "oEmbed not reached: lookup www.youtube.com: no such host" {
 		t.Errorf("got %+v", got)
 	}

@@ -1,4 +1,4 @@
-package oembed
+package youtube
 
 // NewAt makes a Prober of another server than YouTube.
 var NewAt = newAt

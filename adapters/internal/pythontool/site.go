@@ -1,0 +1,56 @@
+package pythontool
+
+import (
+	"strings"
+
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// Site is what the tools have to know of a source. The package of the source has it.
+type Site struct {
+	Title   string   // for people
+	Options []string // further options of every run of yt-dlp
+
+	// ListDASH are options with which yt-dlp also lists DASH of a live stream, at a price; nil: it lists all it
+	// knows without them.
+	ListDASH []string
+
+	// Reasons are the site's words for giving no media. They are tried in order: first what is about the network,
+	// the address or the client that asks, which says nothing about the stream.
+	Reasons []Reason
+}
+
+// Reason is what some words of a site mean. The phrases are normalized (Normalize).
+type Reason struct {
+	State   watch.StreamState
+	Cause   string // put before the site's words if they do not name the cause
+	Phrases []string
+	Whole   bool // a phrase is the whole text but for a full stop; in a longer one it proves nothing
+}
+
+// Reason returns what a text of the site means, as one line that begins with the cause; no state: it is not known.
+func (s Site) Reason(text string) (state watch.StreamState, line string) {
+	plain := strings.TrimSpace(Normalize(text))
+	for _, r := range s.Reasons {
+		if !r.matches(plain) {
+			continue
+		}
+		if r.Cause != "" {
+			text = r.Cause + ": " + text
+		}
+		return r.State, OneLine(text)
+	}
+	return "", ""
+}
+
+func (r Reason) matches(plain string) bool {
+	if !r.Whole {
+		return ContainsAny(plain, r.Phrases)
+	}
+	for _, phrase := range r.Phrases {
+		if strings.TrimSuffix(plain, ".") == phrase {
+			return true
+		}
+	}
+	return false
+}

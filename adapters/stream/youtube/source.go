@@ -1,0 +1,45 @@
+package youtube
+
+import (
+	"github.com/stream-monitor/stream-monitor/adapters/stream"
+	"github.com/stream-monitor/stream-monitor/application/worker"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// Source makes the adapters of YouTube: yt-dlp, streamlink if yt-dlp learns nothing (section 5.2), and oEmbed.
+func Source(t stream.Tools) worker.Source {
+	return worker.Source{Resolver: t.InOrder(t.YTDLP(Site), t.Streamlink(Site)), Prober: NewProber(t.Client)}
+}
+
+// withoutJIT makes deno interpret YouTube's challenges. Otherwise it reserves 512 MiB for machine
+// code, which count, so that no limit would keep it within a pod. A challenge takes twice the CPU time.
+const withoutJIT = "youtube-ejs:jitless=true"
+
+// Site is YouTube as yt-dlp and streamlink are asked about it. "Video unavailable" introduces every kind
+// of reason, so it means a removed video only if nothing follows.
+var Site = stream.Site{
+	Title:    "YouTube",
+	Options:  []string{"--extractor-args", withoutJIT},
+	ListDASH: []string{"--extractor-args", "youtube:formats=incomplete"},
+	Reasons: []stream.Reason{
+		{State: watch.Offline, Phrases: []string{"offline"}, Whole: true}, // no encoder is connected
+		{State: watch.Removed, Phrases: []string{"video unavailable"}, Whole: true},
+		{State: watch.Blocked, Cause: "YouTube demands a bot check from this address", Phrases: []string{"not a bot", "captcha challenge", "unusual traffic"}},
+		{State: watch.Blocked, Cause: "the network of this address restricts what YouTube shows", Phrases: []string{"administrator", "restricted mode", "video is restricted"}},
+		{State: watch.RateLimited, Cause: "YouTube limits the requests of this address", Phrases: []string{"rate-limited by youtube", "try again later"}},
+		{State: watch.Blocked, Cause: "YouTube refuses the requests of this address", Phrases: []string{
+			"likely being blocked", "vpn", "on this app", "on this device", "in this browser", "on other websites", "to be reloaded",
+		}},
+		{State: watch.RegionLocked, Phrases: []string{"in your country", "from your location", "in your location", "geo restriction"}},
+		{State: watch.AgeRestricted, Phrases: []string{"confirm your age", "age-restricted", "age restricted", "inappropriate for some users"}},
+		{State: watch.MembersOnly, Phrases: []string{"members-only", "channel's members", "join this channel", "requires payment", "premium members"}},
+		{State: watch.Ended, Phrases: []string{"event has ended", "stream has ended", "recording is not available"}},
+		{State: watch.Upcoming, Phrases: []string{"will begin", "premieres in", "scheduled for"}},
+		{State: watch.Private, Phrases: []string{"private video", "video is private", "granted access"}},
+		{State: watch.Blocked, Cause: "YouTube demands a sign-in from this address", Phrases: []string{"sign in"}},
+		{State: watch.Removed, Phrases: []string{
+			"video is unavailable", "video is not available", "video isn't available", "no longer available",
+			"has been removed", "has been terminated", "has closed their youtube account", "does not exist", "on copyright grounds",
+		}},
+	},
+}
