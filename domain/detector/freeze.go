@@ -33,10 +33,12 @@ const (
 )
 
 // An encoder that begins with a still settles for settling. Until then only a change beyond its noise, in
-// grey levels, shows that the picture moves.
+// grey levels, shows that the picture moves: of the mean, or of a block once the first coarse pictures are over.
 const (
 	settling      = time.Minute
 	settlingNoise = 12.0
+	coarse        = 15 * time.Second
+	coarseBlock   = 40.0
 )
 
 // frozen is the memory of Freeze.
@@ -67,7 +69,9 @@ func judgeFreeze(m frozen, since time.Time, s Sample, _ func(string) float64) (f
 			m.Age = s.To.Sub(s.From)
 		}
 	}
-	moved := func(c FrameChange) bool { return m.Age >= settling || c.Mean > settlingNoise }
+	moved := func(c FrameChange) bool {
+		return m.Age >= settling || c.Mean > settlingNoise || m.Age >= coarse && c.Block > coarseBlock
+	}
 	began, wasProved, changedAt := since, m.Proved, time.Time{}
 	end := func(at time.Duration) {
 		m.Proved, since = false, time.Time{}
