@@ -132,7 +132,7 @@ func (s *state) dropBlindTime(now time.Time) {
 			f.failingSince = now // one wrong answer must not end the watch now (S19)
 		}
 		if o := &f.Outage; o.open() && (!o.Alerted || s.Blind.Alerted) {
-			o.Since, o.Unwatched, o.Failures, o.LookAt = now, 0, 0, time.Time{}
+			o.Since, o.Unwatched, o.Failures, o.LookAt, o.DueAt = now, 0, 0, time.Time{}, time.Time{}
 		}
 	}
 	for _, c := range s.Conditions {

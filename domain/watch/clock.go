@@ -87,7 +87,7 @@ func (s *state) shiftClock(d time.Duration) {
 		shift(&r.LookedAt, &r.Since, &r.MovedAt, &r.foundAt)
 	}
 	for _, f := range s.Feeds {
-		shift(&f.Newest.SeenAt, &f.Newest.Since, &f.Outage.Since, &f.Outage.FailedAt, &f.Outage.RenewAt, &f.Outage.LookAt)
+		shift(&f.Newest.SeenAt, &f.Newest.Since, &f.Outage.Since, &f.Outage.FailedAt, &f.Outage.RenewAt, &f.Outage.LookAt, &f.Outage.DueAt)
 		if !f.Clock.ByFetch {
 			// MinLag does not grow with a clock that jumps forward. After a
 			// suspension the lag is as before, and update would see a reset.

@@ -22,6 +22,7 @@ type outage struct {
 	RetryAt   time.Time     `json:"retry_at,omitzero"`
 	RenewAt   time.Time     `json:"renew_at,omitzero"` // when to ask for another URL, because the server refused this one (decision S7); zero: it did not
 	LookAt    time.Time     `json:"look_at,omitzero"`  // the alert needs a failure since then
+	DueAt     time.Time     `json:"due_at,omitzero"`   // when the first failure at or after the limit was seen
 	Refused   bool          `json:"refused,omitempty"` // the latest failure may be a refusal of whoever asks
 	Alerted   bool          `json:"alerted,omitempty"`
 	Avoided   []quality     `json:"avoided,omitempty"` // renditions that failed again after their URLs were renewed
@@ -52,7 +53,12 @@ func (o *outage) fail(now, since time.Time, cause, lastError string) {
 		policy = segmentBackoff
 	}
 	o.RetryAt = now.Add(policy.Delay(o.Failures))
-	if limit := o.limitAt(); limit.After(now) && limit.Before(o.RetryAt) {
+	switch limit := o.limitAt(); {
+	case !limit.After(now):
+		if o.DueAt.Before(limit) {
+			o.DueAt = now
+		}
+	case limit.Before(o.RetryAt):
 		o.RetryAt = limit // a failure before the limit does not show that the outage lasted until then
 	}
 }
@@ -66,6 +72,15 @@ func (o *outage) alertableSince() time.Time {
 		return time.Time{}
 	}
 	return limit
+}
+
+// askAt returns when the resolve lane is to ask about the outage; zero: it does not wait for its alert. That is
+// when the failure was seen, not the limit: a question between the two may have been answered before the failure.
+func (o *outage) askAt() time.Time {
+	if o.alertableSince().IsZero() {
+		return time.Time{}
+	}
+	return o.DueAt
 }
 
 // alertable reports whether the outage waited for its alert at a time.

@@ -65,3 +65,11 @@ func TestALiveStreamWithoutUsableMediaIsAnOutage(t *testing.T) { // 6.6, 7.3
 		})
 	}
 }
+
+// A server that refuses at once and then hangs: the question is answered after the limit of the outage and before the failure
+// that shows how long it lasted.
+func TestAQuestionThatWasAnsweredTooEarlyDelaysNoAlert(t *testing.T) { // S6
+	w := scenario(t, noSegment(200, never), failing(watch.FailureExpired)).from(50).until(255)
+	w.taskTime[watch.TaskSegment] = 12
+	w.until(400).expect("50 started since 0, 272 segment_error since 200 for 72 by segment")
+}

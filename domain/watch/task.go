@@ -89,9 +89,10 @@ func (p planner) tasks() []Task {
 
 // resolveTask returns the task of the resolve lane. The question is due by its
 // cadence and when the server refuses the manifest's URLs. It is due once more when
-// an outage or blindness reaches its limit, or when the reservation expires. A feed
-// without a URL makes it due when the feed's backoff ends. While the stream is watched, no
-// question is due before the quota permits it (decision S7).
+// a failure shows that an outage has reached its limit, when blindness reaches its own,
+// or when the reservation expires. A feed without a URL makes it due when the feed's
+// backoff ends. While the stream is watched, no question is due before the quota permits
+// it (decision S7).
 func (p planner) resolveTask() Task {
 	r := p.state.Resolve
 	if r.ProbeDue {
@@ -101,7 +102,7 @@ func (p planner) resolveTask() Task {
 	moments := []time.Time{p.state.Blind.limitAt(), p.expiresAt()}
 	for _, f := range p.state.Feeds {
 		at = instant.Earliest(at, f.Outage.RenewAt)
-		moments = append(moments, f.Outage.alertableSince(), f.searchAt())
+		moments = append(moments, f.Outage.askAt(), f.searchAt())
 	}
 	for _, moment := range moments {
 		if r.LastBegan.Before(moment) {
