@@ -12,9 +12,9 @@
 // a registration.
 //
 // Further clips (corpus.Further) have the thresholds and the check interval of a registration, and two
-// starting points. They are played with the default limits and with those of each preset. Those that
-// are missed or invented are listed beside them, each with the reason. The test fails if the list is not
-// exact.
+// starting points. They are played with the defaults and with the values of each preset, for as long as its threshold
+// needs. Those that are missed or invented are listed beside them, each with the reason. The test fails if
+// the list is not exact.
 //
 // Ladders (corpus.Ladders) are streams of several qualities, for the detector of bad ones. The reader of production
 // fetches them from a server, with the defaults of a registration, once with program times and once without. Their list of

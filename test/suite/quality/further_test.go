@@ -3,6 +3,7 @@ package quality_test
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -34,14 +35,20 @@ func TestFurtherClipsAreJudgedAsDescribedButForThoseThatAreKnown(t *testing.T) {
 					t.Fatal(err)
 				}
 				looks := newFallback(clip, l, pool)
-				p := &player{clip: clip, references: references, analyser: looks}
+				p := &player{references: references, analyser: looks}
 				for _, preset := range append([]monitor.Preset{{Name: "defaults"}}, monitor.Presets()...) {
-					limits, runs := limitsOf(preset, detector.Table[detector.Index(i.Runs[0])])
+					d := detector.Table[detector.Index(i.Runs[0])]
+					limits, runs := limitsOf(preset, d)
 					if !runs {
 						continue
 					}
-					p.clip.Item.Settings = limits
-					got := wronglyFromAnyStart(t, p, preset.Name)
+					interval := clipTime(cmp.Or(limits[checkInterval], float64(monitor.DefaultConfig().CheckIntervalSec)))
+					p.clip = clip
+					if preset.Values != nil {
+						p.clip = held(clip, clipTime(limits[d.Threshold.Field])+3*interval)
+					}
+					p.clip.Item.Settings, looks.command.clip = limits, p.clip
+					got := wronglyFromAnyStart(t, p, preset.Name, interval)
 					reason, differs := known[preset.Name+": "+i.Name]
 					if !differs {
 						reason = known[i.Name]
@@ -77,23 +84,65 @@ type played struct {
 	preset string
 }
 
-// limitsOf returns the settings that a preset gives to a detector, and whether the detector runs in it. The
-// threshold stays the default: the clips are too short for the longer ones of presets.
+// checkInterval is the setting of the checks.
+const checkInterval = "check_interval_sec"
+
+// limitsOf returns the settings that a preset gives to a detector and to the checks, and whether the detector runs in it.
 func limitsOf(p monitor.Preset, d detector.Detector) (limits map[string]float64, runs bool) {
 	limits = map[string]float64{}
-	for _, s := range d.Settings {
-		if v, has := p.Values[s.Field]; has {
-			limits[s.Field] = v
+	for field, v := range p.Values {
+		isOfDetector := slices.ContainsFunc(d.AllSettings(), func(s detector.Setting) bool { return s.Field == field })
+		if isOfDetector || field == checkInterval {
+			limits[field] = v
 		}
 	}
 	_, runs = p.Values[d.Threshold.Field]
 	return limits, runs || p.Values == nil
 }
 
+// held returns a clip whose condition lasts for a time at least: the segments in the middle of it come again. Those of a clip
+// without one all come again, unless a slate would then come back after the start of the broadcast. One more is left
+// out each time, so that checks do not meet the same ones again and again.
+func held(clip corpus.Clip, least time.Duration) corpus.Clip {
+	from, to, truth := time.Duration(0), clip.Length(), slices.Clone(clip.Item.Truth)
+	first, end := len(clip.Segments)/4, len(clip.Segments) // the encoder has settled by then
+	switch {
+	case truth != nil:
+		from, to = clipTime(truth[0].From), clipTime(truth[0].To)
+		first = slices.IndexFunc(clip.Segments, func(s corpus.Segment) bool { return s.Start > from+time.Second })
+		end = first + 1
+		for end < len(clip.Segments) && clip.Segments[end].End() < to-time.Second {
+			end++
+		}
+	case clip.Item.References != nil:
+		return clip
+	}
+	var again []corpus.Segment
+	longer := 0.0
+	for n := 0; to-from+clipTime(longer) < least; n++ {
+		rest := clip.Segments[first+n%((end-first+1)/2) : end]
+		again = append(again, rest...)
+		longer += (rest[len(rest)-1].End() - rest[0].Start).Seconds()
+	}
+	clip.Segments = slices.Concat(clip.Segments[:end], again, clip.Segments[end:])
+	at := time.Duration(0)
+	for i := range clip.Segments {
+		clip.Segments[i].Start = at
+		at += clip.Segments[i].Duration
+	}
+	if clip.Item.Start >= to.Seconds() {
+		clip.Item.Start += longer
+	}
+	if truth != nil {
+		truth[0].To += longer
+	}
+	clip.Item.Truth = truth
+	return clip
+}
+
 // wronglyFromAnyStart returns the first result of wrongly from two starting points that is not empty.
-func wronglyFromAnyStart(t *testing.T, p *player, preset string) (first string) {
+func wronglyFromAnyStart(t *testing.T, p *player, preset string, interval time.Duration) (first string) {
 	t.Helper()
-	interval := time.Duration(monitor.DefaultConfig().CheckIntervalSec) * time.Second
 	for phase := time.Duration(0); phase < interval; phase += interval / 2 {
 		wrong, alerts := wrongly(p.clip, p.watch(t, interval, phase))
 		t.Logf("%s, begun %v in: %s %s", preset, phase, wrong, alerts)

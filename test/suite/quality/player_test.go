@@ -22,7 +22,7 @@ import (
 // which is also its program time.
 const (
 	address       = "https://media.test/live/index.m3u8"
-	window        = 30 * time.Second        // of the playlist
+	window        = 30 * time.Second        // of the playlist, or three check intervals
 	latency       = 1500 * time.Millisecond // from a segment's last frame to its publication in the playlist
 	endListDelay  = 8 * time.Second         // beyond a check interval, from the last segment to EXT-X-ENDLIST
 	finishTimeout = time.Minute             // after EXT-X-ENDLIST, until the watcher must have finished
@@ -41,11 +41,12 @@ type player struct {
 	references []detector.Reference
 	analyser   worker.Analyser
 	analyses   map[look]watch.Analysis
+	interval   time.Duration // of the checks
 }
 
 // look is one analysis of a segment.
 type look struct {
-	segment int // its index in the clip
+	segment string // its name
 	calm    watch.Look
 }
 
@@ -66,6 +67,7 @@ type received struct {
 // publication of the first segment.
 func (p *player) watch(t *testing.T, interval, phase time.Duration) watched {
 	t.Helper()
+	p.interval = interval
 	config := monitor.DefaultConfig()
 	config.CheckIntervalSec = int(interval / time.Second)
 	for _, name := range p.clip.Item.Runs {
@@ -126,18 +128,18 @@ func (p *player) observe(ctx context.Context, t watch.Task, now, endListAt time.
 
 // analyse analyses a segment, or remembers what was found.
 func (p *player) analyse(ctx context.Context, s watch.Segment, calm watch.Look, setting func(string) float64) (watch.Analysis, error) {
-	n := int(s.Sequence)
-	if a, known := p.analyses[look{n, calm}]; known {
+	of := p.clip.Segments[s.Sequence]
+	if a, known := p.analyses[look{of.Name, calm}]; known {
 		return a, nil
 	}
-	a, err := p.analyser.Analyse(ctx, s, calm, bytes.NewReader(p.clip.Segments[n].Bytes), setting)
+	a, err := p.analyser.Analyse(ctx, s, calm, bytes.NewReader(of.Bytes), setting)
 	if err != nil {
-		return a, fmt.Errorf("segment %d: %w", n, err)
+		return a, fmt.Errorf("segment %s: %w", of.Name, err)
 	}
 	if p.analyses == nil {
 		p.analyses = map[look]watch.Analysis{}
 	}
-	p.analyses[look{n, calm}] = a
+	p.analyses[look{of.Name, calm}] = a
 	return a, nil
 }
 
@@ -146,7 +148,7 @@ func (p *player) playlist(now, endListAt time.Time) string {
 	since, target := now.Sub(epoch)-latency, p.clip.Item.Segment
 	list := livestream.Playlist{Target: target, Ended: !now.Before(endListAt)}
 	for n, s := range p.clip.Segments {
-		if s.End() > since || s.Start < since-window-target {
+		if s.End() > since || s.Start < since-max(window, 3*p.interval)-target {
 			continue
 		}
 		e := livestream.Entry{Sequence: uint64(n), Duration: s.Duration}
@@ -155,5 +157,5 @@ func (p *player) playlist(now, endListAt time.Time) string {
 		}
 		list.Entries = append(list.Entries, e)
 	}
-	return list.Text(func(e livestream.Entry) string { return p.clip.Segments[e.Sequence].Name })
+	return list.Text(func(e livestream.Entry) string { return fmt.Sprint(e.Sequence, "-", p.clip.Segments[e.Sequence].Name) })
 }
