@@ -50,6 +50,7 @@ func TestReportsOfSeveralMonitorsShareATransaction(t *testing.T) {
 func TestAPreparedStatementSurvivesAMigration(t *testing.T) {
 	s, db := newStore(t)
 	alter(t, db, `CREATE TABLE changing (a int)`)
+	defer alter(t, db, `DROP TABLE changing`)
 	read := func(tx *sqlx.Tx) error {
 		rows, err := tx.QueryContext(t.Context(), `SELECT * FROM changing WHERE a = $1`, 1)
 		if err != nil {
