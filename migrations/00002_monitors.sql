@@ -20,8 +20,8 @@ ALTER TABLE monitors
     -- Counts the changes of config, callback_url and metadata (section 16.6). A worker with an
     -- older one requests its assignment again.
     ADD COLUMN revision         INT NOT NULL DEFAULT 0,
-    -- The watcher's state, for a worker that starts again (decision S11).
-    ADD COLUMN snapshot         JSONB,
+    -- The watcher's state, for a worker that starts again (decision S11), encrypted by SECRETS_KEY.
+    ADD COLUMN snapshot         BYTEA,
     -- Where the newest worker was launched: who can see whether it runs (decision O3).
     ADD COLUMN place            VARCHAR(63) NOT NULL DEFAULT '',
     -- A reservation has no worker before this time (decision A10); NULL: it is none, or has been promoted.

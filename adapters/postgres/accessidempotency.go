@@ -23,7 +23,7 @@ func (s *IdempotencyStore) InsertIdempotent(ctx context.Context, m monitor.Monit
 		}
 		// A separate statement after the lock sees the keys that other transactions
 		// committed before this one took the lock.
-		record, err = findKey(ctx, tx, key.Key)
+		record, err = s.db.findKey(ctx, tx, key.Key)
 		switch {
 		case err != nil:
 			return err
@@ -49,12 +49,12 @@ func (s *IdempotencyStore) InsertIdempotent(ctx context.Context, m monitor.Monit
 
 // FindIdempotent implements monitors.RegistrationStore.
 func (s *IdempotencyStore) FindIdempotent(ctx context.Context, key monitors.Digest) (*monitors.IdempotencyRecord, error) {
-	record, err := findKey(ctx, s.db, key)
+	record, err := s.db.findKey(ctx, s.db, key)
 	return record, wrapError(ctx, "find a registration by its idempotency key", err)
 }
 
 // findKey returns nil if the key is unknown or has expired.
-func findKey(ctx context.Context, q sqlx.QueryerContext, key monitors.Digest) (*monitors.IdempotencyRecord, error) {
+func (db *database) findKey(ctx context.Context, q sqlx.QueryerContext, key monitors.Digest) (*monitors.IdempotencyRecord, error) {
 	var row struct {
 		Request   []byte         `db:"request"`
 		MonitorID monitor.ID     `db:"monitor_id"`
@@ -69,7 +69,7 @@ func findKey(ctx context.Context, q sqlx.QueryerContext, key monitors.Digest) (*
 	if err != nil {
 		return nil, err
 	}
-	m, err := readMonitor(ctx, q, row.MonitorID)
+	m, err := db.readMonitor(ctx, q, row.MonitorID)
 	if err != nil {
 		return nil, err
 	}

@@ -26,6 +26,7 @@ type database struct {
 	zone    *time.Location // of the times in webhook payloads
 	log     *slog.Logger
 	routing *routingCache
+	secrets Secrets
 }
 
 // A transaction that fails for a transient reason is tried maxTries times in all. The

@@ -95,7 +95,6 @@ func (r monitorRow) toMonitor() (monitor.Monitor, error) {
 		Revision:   r.Revision,
 		RuntimeID:  r.RuntimeID,
 		ReportedAt: timeOrZero(r.ReportedAt),
-		Snapshot:   r.Snapshot,
 		CreatedAt:  r.CreatedAt.UTC(),
 		UpdatedAt:  r.UpdatedAt.UTC(),
 		EndedAt:    timeOrZero(r.EndedAt),

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"time"
 
@@ -121,14 +122,21 @@ func (r *queuedReport) accept(m lockedMonitor) (f found, accepted bool) {
 }
 
 // applyReports stores the states of active monitors as reports have them.
-func applyReports(ctx context.Context, tx *sqlx.Tx, all []found) error {
+func (db *database) applyReports(ctx context.Context, tx *sqlx.Tx, all []found) error {
 	var states []stateRow
 	var statistics []statisticsRow
 	for _, f := range all {
 		if f.report == nil || !f.monitor.status.Active() {
 			continue
 		}
-		states = append(states, newStateRow(f))
+		state := newStateRow(f)
+		if f.applied && len(f.report.Snapshot) > 0 {
+			var err error
+			if state.Snapshot, err = db.secrets.Seal(f.report.Snapshot, string(f.monitor.id)); err != nil && !errors.Is(err, errNoSecretsKey) {
+				return err
+			}
+		}
+		states = append(states, state)
 		if !f.applied {
 			continue
 		}
@@ -139,7 +147,7 @@ func applyReports(ctx context.Context, tx *sqlx.Tx, all []found) error {
 		statistics = append(statistics, counted)
 	}
 	if err := execRows(ctx, tx, storeMonitorStates, states); err != nil {
-		return asInvalidConfig("snapshot or visibility", err)
+		return asInvalidConfig("visibility", err)
 	}
 	if err := execRows(ctx, tx, storeStatistics, statistics); err != nil {
 		return asInvalidConfig("statistics", err)
@@ -179,7 +187,7 @@ type stateRow struct {
 	Audio          string                   `json:"health_audio,omitempty"`
 	Conditions     []monitor.DetectorState  `json:"health_conditions,omitempty"`
 	Renditions     []monitor.RenditionState `json:"health_renditions,omitempty"`
-	Snapshot       string                   `json:"snapshot,omitempty"`
+	Snapshot       []byte                   `json:"snapshot,omitempty"` // encrypted: it has the URLs of media, and what goes with them
 	Applied        bool                     `json:"applied"`
 	ReportedAt     *time.Time               `json:"reported_at,omitempty"`
 	Visible        bool                     `json:"visible"` // the next four are reported
@@ -199,7 +207,7 @@ func newStateRow(r found) stateRow {
 	}
 	row.StreamStatus, row.Video, row.Audio = string(r.report.StreamStatus), string(r.report.Health.Video), string(r.report.Health.Audio)
 	row.Conditions, row.Renditions = r.report.Health.Conditions, r.report.Health.Renditions
-	row.Snapshot, row.ReportedAt = string(monitor.SanitizeJSON(r.report.Snapshot)), timeOrNull(r.report.At)
+	row.ReportedAt = timeOrNull(r.report.At)
 	if v := r.report.Visibility; v != nil {
 		row.Visible, row.LastError, row.BlindSince, row.LastObservedAt = true, v.LastError, timeOrNull(v.BlindSince), timeOrNull(v.LastObservedAt)
 		if v.Unseen != (monitor.Unseen{}) {
@@ -217,7 +225,7 @@ const storeMonitorStates = `
 		health_audio     = COALESCE(n.health_audio, m.health_audio),
 		health_conditions = CASE WHEN n.health_video IS NULL AND n.health_audio IS NULL THEN m.health_conditions ELSE n.health_conditions END,
 		health_renditions = CASE WHEN n.health_video IS NULL AND n.health_audio IS NULL THEN m.health_renditions ELSE n.health_renditions END,
-		snapshot         = COALESCE(CAST(n.snapshot AS jsonb), m.snapshot),
+		snapshot         = COALESCE(decode(n.snapshot, 'base64'), m.snapshot),
 		reported_at      = CASE WHEN n.applied THEN n.reported_at ELSE m.reported_at END,
 		last_error       = CASE WHEN n.visible THEN n.last_error ELSE m.last_error END,
 		blind_since      = CASE WHEN n.visible THEN n.blind_since ELSE m.blind_since END,

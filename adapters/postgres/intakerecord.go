@@ -42,7 +42,7 @@ func (f found) inputs() []incident.Found {
 // A monitor whose record is parked gets neither history nor incidents. Its events are delivered
 // wherever the worst goes: a false alert is better than a lost one.
 func (db *database) record(ctx context.Context, tx *sqlx.Tx, all ...found) (err error) {
-	if err := applyReports(ctx, tx, all); err != nil {
+	if err := db.applyReports(ctx, tx, all); err != nil {
 		return err
 	}
 	if all, err = db.insertEvents(ctx, tx, all); err != nil {

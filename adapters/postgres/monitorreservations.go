@@ -82,7 +82,7 @@ func (s *ReservationStore) Promote(ctx context.Context, r supervisor.Reservation
 			`UPDATE monitors SET reserved_until = NULL, place = $2, updated_at = now() WHERE id = $1`, r.ID, runtimeID); err != nil {
 			return err
 		}
-		if promoted, err = readMonitor(ctx, tx, r.ID); err != nil {
+		if promoted, err = s.db.readMonitor(ctx, tx, r.ID); err != nil {
 			return err
 		}
 		return addToFeed(ctx, tx, monitorChange(r.ID))

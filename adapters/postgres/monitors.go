@@ -69,19 +69,19 @@ func insertMonitor(ctx context.Context, tx *sqlx.Tx, m monitor.Monitor, limit in
 		WITH stored AS (
 			INSERT INTO monitors (id, number, stream_url, callback_url, config, metadata, metadata_text,
 			                      status, stream_status, health_video, health_audio, reason, generation,
-			                      snapshot, pod_name, created_at, updated_at, ended_at, reserved_until)
+			                      pod_name, created_at, updated_at, ended_at, reserved_until)
 			VALUES ($1, (`+smallestFreeNumber+`), $2, $3, $4, CAST($5 AS jsonb), $6, $7,
 			        COALESCE(NULLIF($8, ''), 'unknown'), COALESCE(NULLIF($9, ''), 'unknown'),
-			        COALESCE(NULLIF($10, ''), 'unknown'), $11, $12, $13, $14, $15, $16, $17,
-			        COALESCE(CAST($18 AS timestamptz), clock_timestamp() + make_interval(secs => $19)))
+			        COALESCE(NULLIF($10, ''), 'unknown'), $11, $12, $13, $14, $15, $16,
+			        COALESCE(CAST($17 AS timestamptz), clock_timestamp() + make_interval(secs => $18)))
 			ON CONFLICT (id) DO NOTHING
 			RETURNING id, number),
 		numbered AS (INSERT INTO monitor_numbers (number) SELECT number FROM stored ON CONFLICT (number) DO UPDATE SET free_at = NULL)
 		INSERT INTO monitor_stats (monitor_id, total_segments, blackout_events, silence_events, last_check_at, detector_events)
-		SELECT id, $20, $21, $22, $23, CAST($24 AS jsonb) FROM stored`,
+		SELECT id, $19, $20, $21, $22, CAST($23 AS jsonb) FROM stored`,
 		m.ID, m.StreamURL, m.CallbackURL, string(config), nullText(m.Metadata), nullText(m.Metadata), m.Status,
 		m.StreamStatus, m.Health.Video, m.Health.Audio, m.Reason, m.Generation,
-		nullText(m.Snapshot), m.ID.WorkerName(), m.CreatedAt.UTC(), m.UpdatedAt.UTC(), nullTime(m.EndedAt), until, heldSec,
+		m.ID.WorkerName(), m.CreatedAt.UTC(), m.UpdatedAt.UTC(), nullTime(m.EndedAt), until, heldSec,
 		m.Statistics.TotalSegmentsAnalyzed, m.Statistics.Alerts(detector.Blackout), m.Statistics.Alerts(detector.Silence), nullTime(m.Health.LastCheckAt), detectorEvents)
 	if err != nil {
 		return false, metadataError(err)
@@ -156,11 +156,13 @@ func (s *MonitorStore) ActiveStreams(ctx context.Context, streams []monitor.Stre
 
 // Get implements monitors.MonitorGetter and supervisor.Store.
 func (s *MonitorStore) Get(ctx context.Context, id monitor.ID) (monitor.Monitor, error) {
-	m, err := readMonitor(ctx, s.db, id)
+	m, err := s.db.readMonitor(ctx, s.db, id)
 	return m, wrapError(ctx, "read "+string(id), err)
 }
 
-func readMonitor(ctx context.Context, q sqlx.QueryerContext, id monitor.ID) (monitor.Monitor, error) {
+// readMonitor reads a monitor with its snapshot. One that no key opens any more is left out: the next worker
+// begins without it, which is better than none.
+func (db *database) readMonitor(ctx context.Context, q sqlx.QueryerContext, id monitor.ID) (monitor.Monitor, error) {
 	var row monitorRow
 	err := sqlx.GetContext(ctx, q, &row, selectMonitor+` WHERE m.id = $1`, id)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -169,7 +171,15 @@ func readMonitor(ctx context.Context, q sqlx.QueryerContext, id monitor.ID) (mon
 	if err != nil {
 		return monitor.Monitor{}, err
 	}
-	return row.toMonitor()
+	m, err := row.toMonitor()
+	if err != nil || len(row.Snapshot) == 0 {
+		return m, err
+	}
+	if m.Snapshot, _, err = db.secrets.Open(row.Snapshot, row.ID); err != nil {
+		db.log.Error("the snapshot of a worker cannot be decrypted, the next worker starts without it: add its key to SECRETS_KEY", "monitor_id", row.ID, "error", err)
+		m.Snapshot = nil
+	}
+	return m, nil
 }
 
 // End implements monitors.SettingsStore.
@@ -184,7 +194,7 @@ func (s *MonitorStore) End(ctx context.Context, id monitor.ID, to monitor.Status
 			return err
 		}
 		if !locked.status.Active() {
-			ended, err = readMonitor(ctx, tx, id)
+			ended, err = s.db.readMonitor(ctx, tx, id)
 			return err
 		}
 		if err := endMonitor(ctx, tx, id, to, reason, at); err != nil {
@@ -197,7 +207,7 @@ func (s *MonitorStore) End(ctx context.Context, id monitor.ID, to monitor.Status
 		if err := s.db.recordOrPark(ctx, tx, f); err != nil {
 			return err
 		}
-		ended, err = readMonitor(ctx, tx, id)
+		ended, err = s.db.readMonitor(ctx, tx, id)
 		return err
 	})
 	return ended, err

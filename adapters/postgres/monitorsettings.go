@@ -50,7 +50,7 @@ func (s *SettingsStore) UpdateSettings(ctx context.Context, m monitor.Monitor, p
 		if err != nil {
 			return metadataError(err)
 		}
-		if updated, err = readMonitor(ctx, tx, m.ID); err != nil {
+		if updated, err = s.db.readMonitor(ctx, tx, m.ID); err != nil {
 			return err
 		}
 		return addToFeed(ctx, tx, monitorChange(m.ID))

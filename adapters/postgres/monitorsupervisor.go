@@ -47,7 +47,7 @@ func (s *SupervisorStore) AdvanceGeneration(ctx context.Context, id monitor.ID, 
 			if err := locked.requireGeneration(generation + 1); err != nil {
 				return err
 			}
-			advanced, err = readMonitor(ctx, tx, id)
+			advanced, err = s.db.readMonitor(ctx, tx, id)
 			return err
 		}
 		if err := locked.requireGeneration(generation); err != nil {
@@ -60,7 +60,7 @@ func (s *SupervisorStore) AdvanceGeneration(ctx context.Context, id monitor.ID, 
 			`UPDATE monitors SET generation = generation + 1, seen_at = COALESCE(reported_at, seen_at), reported_at = NULL, place = $2, updated_at = now() WHERE id = $1`, id, runtimeID); err != nil {
 			return err
 		}
-		advanced, err = readMonitor(ctx, tx, id)
+		advanced, err = s.db.readMonitor(ctx, tx, id)
 		return err
 	})
 	return advanced, err

@@ -67,7 +67,7 @@ type Config struct {
 	StatementTimeout time.Duration  // default 5 s; a statement_timeout in the DSN takes precedence
 	ConnectTimeout   time.Duration  // whole seconds, default 5 s; a connect_timeout in the DSN takes precedence
 	ReportDelay      time.Duration  // how long a report without events may wait for others to share its transaction; default 0
-	Secrets          Secrets        // default: secrets of destinations can be neither stored nor read
+	Secrets          Secrets        // default: secrets of destinations can be neither stored nor read, and no snapshot is kept
 
 	Opinions notify.OpinionPower // of second opinions over messages; default: none
 }
@@ -165,7 +165,7 @@ func New(dsn string, cfg Config) (*Store, error) {
 	pool.SetConnMaxIdleTime(maxIdleTime)
 	pool.SetConnMaxLifetime(maxLifetime)
 	log := cfg.Log.With("component", "store")
-	db := &database{DB: pool, zone: cfg.Zone, log: log, routing: &routingCache{secrets: cfg.Secrets, log: log}}
+	db := &database{DB: pool, zone: cfg.Zone, log: log, routing: &routingCache{secrets: cfg.Secrets, log: log}, secrets: cfg.Secrets}
 	return &Store{
 		MonitorStore:     &MonitorStore{db},
 		IdempotencyStore: &IdempotencyStore{db},

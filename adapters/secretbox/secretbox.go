@@ -1,5 +1,5 @@
 // Package secretbox encrypts for the database, with AES-256-GCM, the secrets of destinations
-// (section 19.1) and the key of sessions (section 18.2). A sealed secret is
+// (section 19.1), the key of sessions (section 18.2) and the snapshots of workers (decision S11). A sealed secret is
 //
 //	version (1 byte) | key id (4 bytes) | nonce (12 bytes) | ciphertext and tag
 //
@@ -117,5 +117,5 @@ func (b *Box) Open(sealed []byte, rowID string) (text []byte, current bool, err 
 	if !known {
 		return nil, false, fmt.Errorf("no key of SECRETS_KEY has encrypted it: its key has the id %x", sealed[1:headerBytes])
 	}
-	return nil, false, errors.New("it was altered, or copied from another destination")
+	return nil, false, errors.New("it was altered, or copied from another row")
 }
