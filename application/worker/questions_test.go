@@ -2,6 +2,7 @@ package worker_test
 
 import (
 	"context"
+	"net/url"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -16,11 +17,13 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 )
 
-func TestMediaAreFetchedThroughTheAddressOfTheirURLs(t *testing.T) { // decision O8
+func TestMediaAreFetchedThroughTheAddressAndWithTheHeaderOfTheirURLs(t *testing.T) { // decision O8, section 5.5
 	synctest.Test(t, func(t *testing.T) {
 		s, g := &fakeStream{}, newFakeGateway()
 		s.resolve = func(context.Context) watch.Resolution {
-			return watch.Resolution{State: watch.Live, Manifest: "https://media.test/list.m3u8", Egress: "a"}
+			const manifest = "https://media.test/list.m3u8"
+			header := watch.NewRequestHeader(map[string]string{"X-Token": "s3cr3t"}, nil, []string{manifest})
+			return watch.Resolution{State: watch.Live, Manifest: manifest, Egress: "a", Header: header}
 		}
 		var requests, strays atomic.Int32
 		s.onCall = func(ctx context.Context, port string) {
@@ -28,7 +31,7 @@ func TestMediaAreFetchedThroughTheAddressOfTheirURLs(t *testing.T) { // decision
 				return
 			}
 			requests.Add(1)
-			if request.Egress(ctx) != "a" {
+			if request.Egress(ctx) != "a" || request.Header(ctx).For(&url.URL{Scheme: "https", Host: "media.test"})["x-token"] != "s3cr3t" {
 				strays.Add(1)
 			}
 		}
@@ -38,7 +41,7 @@ func TestMediaAreFetchedThroughTheAddressOfTheirURLs(t *testing.T) { // decision
 			stop()
 		}
 		if strays.Load() > 0 || requests.Load() < 100 {
-			t.Errorf("%d of %d requests left through another address", strays.Load(), requests.Load())
+			t.Errorf("%d of %d requests left through another address, or without the header", strays.Load(), requests.Load())
 		}
 		if s.resolves != 1 {
 			t.Errorf("the stream was resolved %d times", s.resolves)

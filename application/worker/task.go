@@ -25,7 +25,7 @@ type taskRunner struct {
 
 // run runs a task and returns the observation. It blocks until the task has ended.
 func (r taskRunner) run(ctx context.Context, t watch.Task) watch.Observation {
-	ctx = request.WithAvoidedEgress(request.WithEgress(ctx, t.Egress), t.AvoidedEgress)
+	ctx = request.WithHeader(request.WithAvoidedEgress(request.WithEgress(ctx, t.Egress), t.AvoidedEgress), t.Header)
 	switch t.Kind {
 	case watch.TaskResolve:
 		ctx, cancel := context.WithTimeout(ctx, resolveLimit)
@@ -58,7 +58,7 @@ func (r taskRunner) readPlaylist(ctx context.Context, t watch.Task) watch.Playli
 	p := r.ports.Playlists.ReadPlaylist(ctx, t.URL)
 	p.URL = t.URL
 	for i := range p.Segments {
-		p.Segments[i].Egress = t.Egress
+		p.Segments[i].Egress, p.Segments[i].Header = t.Egress, t.Header
 	}
 	return p
 }
@@ -93,7 +93,7 @@ func (r taskRunner) analyse(ctx context.Context, s watch.Segment, calm watch.Loo
 	failed := func(err error) watch.Analysis {
 		return watch.Analysis{Segment: s.ID(), Failure: failure(ctx, err)}
 	}
-	body, err := r.ports.Segments.FetchSegment(request.WithEgress(ctx, s.Egress), s)
+	body, err := r.ports.Segments.FetchSegment(request.OfSegment(ctx, s), s)
 	if err != nil {
 		return failed(err)
 	}

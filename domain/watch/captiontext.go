@@ -14,6 +14,7 @@ import (
 type captionText struct {
 	URL    string                `json:"url,omitempty"`    // empty: the stream lists none
 	Egress string                `json:"egress,omitempty"` // the address to which URL is bound
+	Header *RequestHeader        `json:"header,omitempty"` // that requests for URL carry
 	ReadAt time.Time             `json:"read_at,omitzero"` // when the last reading began
 	Newest identity              `json:"newest,omitzero"`  // segment
 	NewAt  time.Time             `json:"new_at,omitzero"`  // when the first reading that saw Newest began
@@ -33,7 +34,7 @@ func (c captionTexts) learn(listed []Rendition) {
 	case at < 0:
 		*text = captionText{}
 	default: // it may be the same playlist under a renewed URL
-		text.URL, text.Egress = listed[at].URL, c.state.Manifest.Egress
+		text.URL, text.Egress, text.Header = listed[at].URL, c.state.Manifest.Egress, c.state.Manifest.Header
 	}
 	c.revise()
 }
@@ -48,7 +49,7 @@ func (p planner) captionTask() (Task, bool) {
 		return Task{}, false
 	}
 	at := instant.Latest(p.now, text.ReadAt.Add(p.rules.CheckInterval))
-	return Task{Kind: TaskRendition, At: at, URL: text.URL, Egress: text.Egress, Look: Look{Text: true}}, true
+	return Task{Kind: TaskRendition, At: at, URL: text.URL, Egress: text.Egress, Header: text.Header, Look: Look{Text: true}}, true
 }
 
 // handle takes in a reading. A playlist that stands still, or that the server does not have, carries no

@@ -13,19 +13,20 @@ import (
 // picture and sound, and one feed for each track otherwise. A snapshot holds the
 // exported fields only.
 type mediaFeed struct {
-	URL           string    `json:"url,omitempty"`    // empty: not known
-	Egress        string    `json:"egress,omitempty"` // the address to which URL is bound
-	Quality       quality   `json:"quality"`
-	Tracks        trackSet  `json:"tracks"`
-	HasCaptions   bool      `json:"has_captions,omitempty"` // as Rendition.HasCaptions
-	Newest        newest    `json:"newest"`
-	Clock         mediaTime `json:"clock"`
-	Outage        outage    `json:"outage"`
-	Ended         bool      `json:"ended,omitempty"`          // the playlist has EXT-X-ENDLIST
-	LastCheckedAt time.Time `json:"last_checked_at,omitzero"` // when the last check began
-	LastReadAt    time.Time `json:"last_read_at,omitzero"`    // when the last reading of the playlist began
-	Screened      *Segment  `json:"screened,omitempty"`       // the last segment judged, if not every frame was decoded (decision S18)
-	Refusals      int       `json:"refusals,omitempty"`       // of this rendition in a row, with a question after each; URLs that live for shortLife end the row (decision S7)
+	URL           string         `json:"url,omitempty"`    // empty: not known
+	Egress        string         `json:"egress,omitempty"` // the address to which URL is bound
+	Header        *RequestHeader `json:"header,omitempty"` // that requests for URL and its segments carry
+	Quality       quality        `json:"quality"`
+	Tracks        trackSet       `json:"tracks"`
+	HasCaptions   bool           `json:"has_captions,omitempty"` // as Rendition.HasCaptions
+	Newest        newest         `json:"newest"`
+	Clock         mediaTime      `json:"clock"`
+	Outage        outage         `json:"outage"`
+	Ended         bool           `json:"ended,omitempty"`          // the playlist has EXT-X-ENDLIST
+	LastCheckedAt time.Time      `json:"last_checked_at,omitzero"` // when the last check began
+	LastReadAt    time.Time      `json:"last_read_at,omitzero"`    // when the last reading of the playlist began
+	Screened      *Segment       `json:"screened,omitempty"`       // the last segment judged, if not every frame was decoded (decision S18)
+	Refusals      int            `json:"refusals,omitempty"`       // of this rendition in a row, with a question after each; URLs that live for shortLife end the row (decision S7)
 
 	listing      listing
 	pending      *Segment // to be analysed next; nil: none is

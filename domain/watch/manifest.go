@@ -11,11 +11,12 @@ import (
 
 // manifest describes the manifest that led to the present feeds.
 type manifest struct {
-	AdoptedAt  time.Time `json:"adopted_at,omitzero"`
-	ExpiresAt  time.Time `json:"expires_at,omitzero"`   // by the server's clock, from when on it refuses the URLs; zero: unknown
-	Egress     string    `json:"egress,omitempty"`      // the address to which the URLs are bound (decision O8)
-	PendingURL string    `json:"pending_url,omitempty"` // of a renewed manifest that has yet to be read
-	Nesting    int       `json:"nesting,omitempty"`     // master playlists that the watch read on the way to the feeds
+	AdoptedAt  time.Time      `json:"adopted_at,omitzero"`
+	ExpiresAt  time.Time      `json:"expires_at,omitzero"`   // by the server's clock, from when on it refuses the URLs; zero: unknown
+	Egress     string         `json:"egress,omitempty"`      // the address to which the URLs are bound (decision O8)
+	Header     *RequestHeader `json:"header,omitempty"`      // that requests for the URLs carry
+	PendingURL string         `json:"pending_url,omitempty"` // of a renewed manifest that has yet to be read
+	Nesting    int            `json:"nesting,omitempty"`     // master playlists that the watch read on the way to the feeds
 }
 
 // lived returns how old the URLs of the manifest are.
@@ -65,7 +66,7 @@ func (m manifests) adopt(o Resolution) {
 			f.Refusals = 0
 		}
 	}
-	m.state.Manifest = manifest{AdoptedAt: m.now, ExpiresAt: o.expiresAt(), Egress: o.Egress}
+	m.state.Manifest = manifest{AdoptedAt: m.now, ExpiresAt: o.expiresAt(), Egress: o.Egress, Header: o.Header}
 	if len(o.Renditions) > 0 {
 		captionTexts(m).learn(o.Renditions)
 	}
@@ -84,7 +85,7 @@ func (m manifests) switchTo(choices []choice) {
 	}
 	m.state.Feeds = before.replace(choices, m.now)
 	for _, f := range m.state.Feeds {
-		f.Egress = m.state.Manifest.Egress
+		f.Egress, f.Header = m.state.Manifest.Egress, m.state.Manifest.Header
 		if slices.ContainsFunc(before, func(old *mediaFeed) bool { return old.URL == f.URL }) {
 			continue
 		}

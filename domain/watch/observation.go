@@ -52,16 +52,17 @@ func (s StreamState) Refused() bool { return s == Blocked || s == RateLimited }
 
 // Resolution answers TaskResolve (sections 5.1, 7.4).
 type Resolution struct {
-	Began       time.Time     `json:"began"` // when the task began
-	State       StreamState   `json:"state"`
-	Source      string        `json:"source"`               // the tool, e.g. yt-dlp
-	Detail      string        `json:"detail,omitempty"`     // from the tool, one line, without a signed URL
-	Renditions  []Rendition   `json:"renditions,omitempty"` // media playlists, when the tool lists them
-	Manifest    string        `json:"manifest,omitempty"`   // master playlist, used when Renditions is empty
-	Expires     time.Time     `json:"expires,omitzero"`     // by the server's clock, from when on it refuses these URLs; zero: unknown
-	Lifetime    time.Duration `json:"lifetime,omitempty"`   // for which such URLs work, if they do not say until when; 0: unknown
-	Egress      string        `json:"egress,omitempty"`     // the address that asked, and to which these URLs are bound (decision O8); empty: there is no choice
-	ActualStart time.Time     `json:"actual_start,omitzero"`
+	Began       time.Time      `json:"began"` // when the task began
+	State       StreamState    `json:"state"`
+	Source      string         `json:"source"`               // the tool, e.g. yt-dlp
+	Detail      string         `json:"detail,omitempty"`     // from the tool, one line, without a signed URL
+	Renditions  []Rendition    `json:"renditions,omitempty"` // media playlists, when the tool lists them
+	Manifest    string         `json:"manifest,omitempty"`   // master playlist, used when Renditions is empty
+	Expires     time.Time      `json:"expires,omitzero"`     // by the server's clock, from when on it refuses these URLs; zero: unknown
+	Lifetime    time.Duration  `json:"lifetime,omitempty"`   // for which such URLs work, if they do not say until when; 0: unknown
+	Egress      string         `json:"egress,omitempty"`     // the address that asked, and to which these URLs are bound (decision O8); empty: there is no choice
+	Header      *RequestHeader `json:"-"`                    // that the requests for these URLs carry; nil: none
+	ActualStart time.Time      `json:"actual_start,omitzero"`
 
 	// For people who register the stream; the watcher does not use them.
 	Title          string    `json:"title,omitempty"`
@@ -122,19 +123,20 @@ func (p Playlist) plausibleSegments() []Segment {
 
 // Segment is one entry of a media playlist.
 type Segment struct {
-	URI           string        `json:"uri"`                      // absolute
-	Mirrors       []string      `json:"mirrors,omitempty"`        // other URLs of the same bytes, to be tried in order
-	Sequence      uint64        `json:"sequence"`                 // media sequence number; of DASH, $Time$ or else $Number$; 0 tells nothing
-	Unnumbered    bool          `json:"unnumbered,omitempty"`     // the manifest states no number; Sequence counts from the first entry listed
-	Discontinuity uint64        `json:"discontinuity,omitempty"`  // discontinuity sequence number; 0 if the playlist states none
-	Duration      time.Duration `json:"duration"`                 // EXTINF
-	ProgramTime   time.Time     `json:"program_time,omitzero"`    // EXT-X-PROGRAM-DATE-TIME of its first frame, from the playlist or extrapolated (RFC 8216, 4.3.2.6); zero: unknown
-	TimeEstimated bool          `json:"time_estimated,omitempty"` // the watcher placed it by the time of the reading, because the manifest states no ProgramTime
-	Range         *ByteRange    `json:"range,omitempty"`          // EXT-X-BYTERANGE
-	Init          *Init         `json:"init,omitempty"`           // EXT-X-MAP
-	Key           *Key          `json:"key,omitempty"`            // EXT-X-KEY; nil: not encrypted
-	Egress        string        `json:"egress,omitempty"`         // the address through which its playlist was read
-	Container     string        `json:"container,omitempty"`      // mpegts, mp4, aac, mp3; empty: the analyser detects it
+	URI           string         `json:"uri"`                      // absolute
+	Mirrors       []string       `json:"mirrors,omitempty"`        // other URLs of the same bytes, to be tried in order
+	Sequence      uint64         `json:"sequence"`                 // media sequence number; of DASH, $Time$ or else $Number$; 0 tells nothing
+	Unnumbered    bool           `json:"unnumbered,omitempty"`     // the manifest states no number; Sequence counts from the first entry listed
+	Discontinuity uint64         `json:"discontinuity,omitempty"`  // discontinuity sequence number; 0 if the playlist states none
+	Duration      time.Duration  `json:"duration"`                 // EXTINF
+	ProgramTime   time.Time      `json:"program_time,omitzero"`    // EXT-X-PROGRAM-DATE-TIME of its first frame, from the playlist or extrapolated (RFC 8216, 4.3.2.6); zero: unknown
+	TimeEstimated bool           `json:"time_estimated,omitempty"` // the watcher placed it by the time of the reading, because the manifest states no ProgramTime
+	Range         *ByteRange     `json:"range,omitempty"`          // EXT-X-BYTERANGE
+	Init          *Init          `json:"init,omitempty"`           // EXT-X-MAP
+	Key           *Key           `json:"key,omitempty"`            // EXT-X-KEY; nil: not encrypted
+	Egress        string         `json:"egress,omitempty"`         // the address through which its playlist was read
+	Header        *RequestHeader `json:"-"`                        // with which its playlist was read
+	Container     string         `json:"container,omitempty"`      // mpegts, mp4, aac, mp3; empty: the analyser detects it
 }
 
 // ID names the resource of a segment: its URI and, if it is a part of that resource, its

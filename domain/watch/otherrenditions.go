@@ -18,6 +18,7 @@ import (
 type otherRenditions struct {
 	ListURL string            `json:"list_url,omitempty"` // of the master playlist or MPD, which is read each interval; empty: none is known
 	Egress  string            `json:"egress,omitempty"`   // the address to which the URLs are bound
+	Header  *RequestHeader    `json:"header,omitempty"`   // that requests for the URLs carry
 	ReadAt  time.Time         `json:"read_at,omitzero"`   // when the last reading of the list began
 	TurnAt  time.Time         `json:"turn_at,omitzero"`   // when the next one is looked at in its turn
 	All     []*otherRendition `json:"all,omitempty"`      // the largest first, at most maxOtherRenditions that are listed
@@ -66,7 +67,7 @@ func (p planner) renditionTask() (next Task, ok bool) {
 	}
 	consider := func(at time.Time, url string) {
 		if !ok || at.Before(next.At) {
-			next, ok = Task{Kind: TaskRendition, At: at, URL: url, Egress: others.Egress}, true
+			next, ok = Task{Kind: TaskRendition, At: at, URL: url, Egress: others.Egress, Header: others.Header}, true
 		}
 	}
 	if others.ListURL != "" {
@@ -136,7 +137,7 @@ func (o otherRenditionLooks) follow() {
 		if len(others.All) > 0 {
 			o.revise()
 		}
-		*others = otherRenditions{ListURL: others.ListURL, Egress: others.Egress}
+		*others = otherRenditions{ListURL: others.ListURL, Egress: others.Egress, Header: others.Header}
 		return
 	}
 	n := len(others.All)

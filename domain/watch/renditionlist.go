@@ -15,7 +15,7 @@ func (o otherRenditionLooks) learn(answer Resolution) {
 	if picture == nil || !answer.hasMedia() {
 		return
 	}
-	others.ListURL, others.Egress = answer.Manifest, answer.Egress
+	others.ListURL, others.Egress, others.Header = answer.Manifest, answer.Egress, answer.Header
 	if interval == 0 {
 		return
 	}

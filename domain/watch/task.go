@@ -52,13 +52,14 @@ func (k TaskKind) Lane() Lane {
 // Task is something to find out. A task whose time has passed is due now.
 type Task struct {
 	Kind          TaskKind
-	At            time.Time // not before
-	URL           string    // TaskPlaylist, TaskRendition: to be read
-	Egress        string    // the address through which to ask or read; empty: there is no choice, or none was made
-	AvoidedEgress string    // TaskResolve: the address through which not to ask, if there is another
-	Segment       Segment   // TaskSegment: to be analysed
-	Urgency       Urgency   // TaskResolve: of its answer
-	Look          Look      // TaskSegment: how closely (decision S18), and what to measure; TaskRendition: its Text
+	At            time.Time      // not before
+	URL           string         // TaskPlaylist, TaskRendition: to be read
+	Egress        string         // the address through which to ask or read; empty: there is no choice, or none was made
+	Header        *RequestHeader // TaskPlaylist, TaskRendition: that the requests carry
+	AvoidedEgress string         // TaskResolve: the address through which not to ask, if there is another
+	Segment       Segment        // TaskSegment: to be analysed
+	Urgency       Urgency        // TaskResolve: of its answer
+	Look          Look           // TaskSegment: how closely (decision S18), and what to measure; TaskRendition: its Text
 }
 
 // planner decides which task is due when. It reads the state and changes nothing.
@@ -143,14 +144,14 @@ func (p planner) nextQuestionAt() time.Time {
 // the other one.
 func (p planner) mediaTask() (next Task, ok bool) {
 	if url := p.state.Manifest.PendingURL; url != "" {
-		return Task{Kind: TaskPlaylist, At: p.now, URL: url, Egress: p.state.Manifest.Egress}, true
+		return Task{Kind: TaskPlaylist, At: p.now, URL: url, Egress: p.state.Manifest.Egress, Header: p.state.Manifest.Header}, true
 	}
 	var chosen *mediaFeed
 	for _, f := range p.state.Feeds {
 		if f.URL == "" {
 			continue
 		}
-		t := Task{Kind: TaskPlaylist, At: p.nextReadAt(f), URL: f.URL, Egress: f.Egress}
+		t := Task{Kind: TaskPlaylist, At: p.nextReadAt(f), URL: f.URL, Egress: f.Egress, Header: f.Header}
 		if f.pending != nil {
 			t = Task{Kind: TaskSegment, At: p.now, Segment: *f.pending, Look: f.look}
 		}

@@ -15,6 +15,10 @@ type Site struct {
 	// knows without them.
 	ListDASH []string
 
+	// MediaHeaders says that the site's media need the headers and cookies that streamlink sends. It prints them with
+	// the list of streams only, which has no URL for separate picture and sound.
+	MediaHeaders bool
+
 	// Reasons are the site's words for giving no media. They are tried in order: first what is about the network,
 	// the address or the client that asks, which says nothing about the stream.
 	Reasons []Reason

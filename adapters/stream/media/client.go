@@ -14,6 +14,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound"
 	"github.com/stream-monitor/stream-monitor/adapters/internal/reference"
+	"github.com/stream-monitor/stream-monitor/application/worker/request"
 )
 
 // Limits that cannot be configured.
@@ -148,11 +149,23 @@ func (r *response) readAll(from io.Reader) ([]byte, error) {
 
 var errRedirects = errors.New("more redirects than allowed")
 
-// checkRedirect limits redirects and removes the Referer: it is a signed URL.
+// checkRedirect limits redirects and removes the Referer: it is a signed URL. What net/http has copied of the
+// header that goes with the media is decided again for the new URL.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	if len(via) > MaxRedirects {
 		return errRedirects
 	}
 	req.Header.Del("Referer")
+	var before []*url.URL
+	for _, r := range via {
+		before = append(before, r.URL)
+	}
+	header := request.Header(req.Context())
+	for _, name := range header.Names() {
+		req.Header.Del(name)
+	}
+	for name, value := range header.For(req.URL, before...) {
+		req.Header.Set(name, value)
+	}
 	return nil
 }

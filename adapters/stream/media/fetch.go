@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/application/worker/request"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -68,6 +69,9 @@ func (f *fetch) request(method, rawURL string, byteRange *watch.ByteRange, limit
 	}
 	req := (&http.Request{Method: method, URL: u, Header: http.Header{}}).WithContext(f.ctx)
 	req.Header.Set("User-Agent", "stream-monitor")
+	for name, value := range request.Header(f.ctx).For(u) {
+		req.Header.Set(name, value)
+	}
 	if byteRange != nil {
 		req.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", byteRange.Offset, byteRange.Offset+byteRange.Length-1))
 	}

@@ -1,8 +1,11 @@
 package streamlink
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"log/slog"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -19,8 +22,8 @@ const Source = "streamlink"
 
 // Limits on streamlink's output.
 const (
-	MaxOutput = 64 << 10 // bytes of stdout, and of stderr
-	MaxURL    = 8 << 10  // bytes of the manifest's URL
+	MaxOutput = 256 << 10 // bytes of stdout, and of stderr; a list of streams has a URL and headers for each quality
+	MaxURL    = 8 << 10   // bytes of the manifest's URL
 )
 
 // MaxMemory limits the memory that streamlink may allocate, in bytes. It needs 60 MB.
@@ -55,13 +58,17 @@ func New(c Config, log *slog.Logger) *Resolver {
 	if c.Timeout <= 0 {
 		c.Timeout = 30 * time.Second
 	}
+	prints := "--stream-url"
+	if c.Site.MediaHeaders {
+		prints = "--json"
+	}
 	return &Resolver{
 		tool: pythontool.Tool{
 			Name: Source, Site: c.Site, Path: c.Path, Timeout: c.Timeout, MaxOutput: MaxOutput, MaxMemory: MaxMemory, Environ: c.Environ, Files: c.Files,
 			Install: "install it with pip install streamlink, or set STREAMLINK_PATH",
 		},
 		options: []string{
-			"--no-config", "--http-timeout", httpTimeout, "--stream-url",
+			"--no-config", "--http-timeout", httpTimeout, prints,
 			// "--" keeps a URL from being parsed as an option.
 			"--",
 		},
@@ -87,6 +94,13 @@ func (r *Resolver) Resolve(ctx context.Context, url monitor.StreamURL) watch.Res
 // URL, a failure "error: …", both on stdout. Usage errors and crashes are on stderr.
 func read(site pythontool.Site, res subprocess.Result) watch.Resolution {
 	out := strings.TrimSpace(string(res.Stdout))
+	if strings.HasPrefix(out, "{") {
+		answer, problem := readList(res.Stdout)
+		if problem == "" && res.ExitCode == 0 {
+			return answer
+		}
+		out, res.Stdout = "error: "+cmp.Or(problem, "it failed after it had listed streams"), nil // the list may have cookies
+	}
 	if isManifestURL(out) && res.ExitCode == 0 {
 		return watch.Resolution{State: watch.ManifestFound, Manifest: out, Expires: pythontool.Expiry(out)}
 	}
@@ -106,6 +120,35 @@ func read(site pythontool.Site, res subprocess.Result) watch.Resolution {
 		problem = "streamlink is too old for the options it is given; update it (pip install -U streamlink): " + problem
 	}
 	return watch.Resolution{State: watch.ToolFailed, Detail: pythontool.OneLine(problem)}
+}
+
+// streamList is what streamlink prints with --json.
+type streamList struct {
+	Streams map[string]struct {
+		URL     string            `json:"url"`
+		Master  string            `json:"master"`
+		Headers map[string]string `json:"headers"` // of a request for URL, with its cookies
+	} `json:"streams"`
+	Error string `json:"error"`
+}
+
+// readList reads what streamlink prints with --json, or says why there is no manifest. All streams of a manifest have the
+// same master and headers.
+func readList(stdout []byte) (answer watch.Resolution, problem string) {
+	var list streamList
+	if err := json.Unmarshal(stdout, &list); err != nil {
+		return answer, "its list of streams cannot be read"
+	}
+	for _, name := range slices.Sorted(maps.Keys(list.Streams)) {
+		s := list.Streams[name]
+		if manifest := cmp.Or(s.Master, s.URL); isManifestURL(manifest) {
+			return watch.Resolution{
+				State: watch.ManifestFound, Manifest: manifest, Expires: pythontool.Expiry(manifest),
+				Header: watch.NewRequestHeader(s.Headers, nil, []string{s.Master, s.URL}),
+			}, ""
+		}
+	}
+	return answer, cmp.Or(list.Error, "no stream has a URL of its own")
 }
 
 func isManifestURL(s string) bool {

@@ -1,7 +1,9 @@
 package streamlink_test
 
 import (
+	"fmt"
 	"log/slog"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +19,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 	_ "github.com/stream-monitor/stream-monitor/test/harness/testtools/launcher" // the tests start tools
 )
 
@@ -123,6 +126,30 @@ func TestTheRealToolFindsAManifestOfEveryPlayableVideo(t *testing.T) {
 				t.Errorf("got %s (%s)", got.State, got.Detail)
 			}
 		})
+	}
+}
+
+func TestAListOfStreamsSaysWhatTheirMediaNeed(t *testing.T) {
+	const stream = `{"type":"hls","url":"https://a.test/720","master":"https://a.test/master","headers":{"User-Agent":"streamlink","Cookie":"s3cr3t=1","Accept":"*/*"}}`
+	for name, c := range map[string]struct{ list, says string }{
+		"a stream":           {`{"streams":{"worst":{"type":"hls-multi"},"720p":` + stream + `}}`, "https://a.test/master map[cookie:s3cr3t=1 user-agent:streamlink]"},
+		"no URL":             {`{"streams":{"best":{"type":"hls-multi"}}}`, "no stream has a URL of its own map[]"},
+		"none":               {`{"error":"No playable streams found on this URL: https://a.test/x"}`, "No playable streams found on this URL: https://a.test/… map[]"},
+		"a list of odd form": {`{"streams":["` + `s3cr3t` + `"]}`, "its list of streams cannot be read map[]"},
+		"a list that is cut": {`{"streams":{"720p":{"headers":{"Cookie":"s3cr3t=1`, "its list of streams cannot be read map[]"},
+	} {
+		got := streamlink.Read(source.Site, subprocess.Result{Stdout: []byte(c.list)})
+		header := got.Header.For(&url.URL{Scheme: "https", Host: "a.test"})
+		expect.Equal(t, name+" gives", got.Manifest+got.Detail+" "+fmt.Sprint(header), c.says)
+	}
+	y := pythontooltest.YouTube(t)
+	y.Add(pythontooltest.URL.ID(), youtube.Video{State: youtube.Live, Source: pythontooltest.Ladder})
+	site := source.Site
+	site.MediaHeaders = true
+	path := pythontooltest.Find(t, "STREAMLINK_PATH", "streamlink")
+	got := streamlink.New(streamlink.Config{Site: site, Path: path}, discardLog).Resolve(t.Context(), pythontooltest.URL)
+	if u, _ := url.Parse(got.Manifest); got.State != watch.ManifestFound || !strings.Contains(got.Manifest, "/hls_variant/") || got.Header.For(u)["user-agent"] == "" {
+		t.Errorf("the real tool gives %+v", got)
 	}
 }
 

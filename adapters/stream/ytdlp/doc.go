@@ -10,6 +10,9 @@
 //	                                              AgeRestricted, MembersOnly; or Blocked, RateLimited,
 //	                                              Unreachable
 //
+// With a jar, the JSON has the values of cookies. Neither stdout nor anything of it but what this package reads is
+// logged or stored. What the requests for the media have to carry goes with the answer (watch.RequestHeader).
+//
 // Site says what the words of a source mean, and how yt-dlp is asked about it.
 //
 // A run is a process of the command, or a fork of a process that has loaded yt-dlp (ForkServer).

@@ -2,6 +2,7 @@ package ytdlp_test
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -327,6 +328,28 @@ func TestTitleAndChannelAreTextOnOneLine(t *testing.T) {
 		got := ytdlp.Read("abcdefghijk", []byte(`{"id":"abcdefghijk","live_status":"is_upcoming","release_timestamp":1795255200,`+c.json+`}`), nil)
 		if got.State != watch.Upcoming || got.Title != c.title || got.Channel != c.channel || !got.ScheduledStart.Equal(start) {
 			t.Errorf("of %.60s: %+v", c.json, got)
+		}
+	}
+}
+
+func TestTheHeaderOfAFormatGoesWithItsMedia(t *testing.T) {
+	format := func(more string) string {
+		return `{"id":"abcdefghijk","live_status":"is_live","formats":[{"protocol":"https","url":"https://x.test/1","http_headers":{"X-File":"1"}},
+			{"protocol":"m3u8_native","url":"https://a.cdn.test/list","manifest_url":"https://b.test/master"` + more + `}]}`
+	}
+	for name, c := range map[string]struct{ more, want string }{
+		"none":              {``, "map[]"},
+		"a field":           {`,"http_headers":{"User-Agent":"browser","Accept":"*/*","X-Token":"1"}`, "map[user-agent:browser x-token:1]"},
+		"cookies":           {`,"cookies":"a=1; Domain=.cdn.test; Path=/; Secure; Expires=1795255200; b=\"x\\073 \\\"y\\\"\"; Domain=a.cdn.test; Path=/"`, `map[cookie:a=1]`},
+		"a quoted cookie":   {`,"cookies":"a=\"x\\054y\\\\z\"; Domain=a.cdn.test"`, `map[cookie:a=x,y\z]`},
+		"of another domain": {`,"cookies":"a=1; Domain=.other.test; Path=/"`, "map[]"},
+		"attributes alone":  {`,"cookies":"Domain=a.cdn.test; Secure"`, "map[]"},
+		"another form":      {`,"http_headers":["X-Token"],"cookies":{"a":"1"}`, "map[]"},
+	} {
+		got := ytdlp.Read("abcdefghijk", []byte(format(c.more)), nil)
+		u, _ := url.Parse("https://a.cdn.test/segment")
+		if fields := fmt.Sprint(got.Header.For(u)); got.State != watch.Live || fields != c.want {
+			t.Errorf("%s: %s, want %s", name, fields, c.want)
 		}
 	}
 }

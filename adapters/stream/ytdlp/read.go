@@ -42,7 +42,7 @@ func (v *video) judge(found messages) (answer watch.Resolution, conclusive bool)
 // decide: the encoder may be offline, or the site may refuse the stream to this address.
 func (v *video) live(found messages) (answer watch.Resolution, conclusive bool) {
 	list, manifest := v.renditions()
-	answer = watch.Resolution{State: watch.Live, Renditions: list, Manifest: manifest, Expires: expiry(list, manifest), ActualStart: v.release()}
+	answer = watch.Resolution{State: watch.Live, Renditions: list, Manifest: manifest, Expires: expiry(list, manifest), Header: v.header(list, manifest), ActualStart: v.release()}
 	switch {
 	case len(list) > 0 || manifest != "":
 		return answer, true

@@ -55,7 +55,7 @@ var (
 	dumpJSON      = []string{"--dump-json"}
 	printWithDASH = []string{
 		"--print", `{"id":%(id)j,"live_status":%(live_status|null)j,"is_live":%(is_live|null)j,"release_timestamp":%(release_timestamp|null)j,` +
-			`"formats":%(formats.:.{url,manifest_url,protocol,height,tbr,vcodec,acodec,has_drm,language,language_preference,source_preference})j}`,
+			`"formats":%(formats.:.{url,manifest_url,protocol,height,tbr,vcodec,acodec,has_drm,language,language_preference,source_preference,http_headers,cookies})j}`,
 	}
 )
 

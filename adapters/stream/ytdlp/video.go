@@ -56,6 +56,10 @@ type format struct {
 	AudioCodec  *string `json:"acodec"`
 	DRM         any     `json:"has_drm"` // true, false, null, or "maybe": the master has DRM in some format
 
+	// What requests for the media carry. Cookies are secret; sites and extractors decide the form.
+	HTTPHeaders json.RawMessage `json:"http_headers"`
+	Cookies     json.RawMessage `json:"cookies"`
+
 	// How the audio compares with that of other formats; see audioGroup.
 	Language           *string  `json:"language"`
 	LanguagePreference *float64 `json:"language_preference"`

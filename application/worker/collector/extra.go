@@ -31,7 +31,7 @@ func (s *pictures) fetchExtra(ctx context.Context, j capture.Job, t *track, watc
 
 // fetchBetter fetches the segment of another rendition at a time, or returns nil.
 func (s *pictures) fetchBetter(ctx context.Context, r watch.Rendition, watched watch.Segment, at time.Time) *track {
-	p := s.playlists.ReadPlaylist(request.WithEgress(ctx, watched.Egress), r.URL)
+	p := s.playlists.ReadPlaylist(request.OfSegment(ctx, watched), r.URL)
 	if p.Failure != nil {
 		s.defects.note("another rendition: %v", p.Failure)
 		return nil
@@ -40,7 +40,7 @@ func (s *pictures) fetchBetter(ctx context.Context, r watch.Rendition, watched w
 	if !ok {
 		return nil
 	}
-	better.Egress = watched.Egress
+	better.Egress, better.Header = watched.Egress, watched.Header
 	return s.fetchOther(ctx, better, r.Height)
 }
 

@@ -57,7 +57,7 @@ func (t *track) fetch(ctx context.Context, segments Fetcher, s watch.Segment) (e
 	t.tried = append(t.tried, s)
 	ctx, cancel := context.WithTimeout(ctx, segmentLimit)
 	defer cancel()
-	body, err := segments.FetchSegment(request.WithEgress(ctx, s.Egress), s)
+	body, err := segments.FetchSegment(request.OfSegment(ctx, s), s)
 	if err != nil {
 		return err
 	}

@@ -1,8 +1,33 @@
-// Package request carries the egress address of a request in its context, from the worker to
-// the adapters (section 10.3).
+// Package request carries the egress address of a request (section 10.3), and the header that goes with a URL
+// (section 5.5), in its context, from the worker to the adapters.
 package request
 
-import "context"
+import (
+	"context"
+
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+type headerKey struct{}
+
+// WithHeader returns a context for requests that carry a header. A nil one changes nothing.
+func WithHeader(ctx context.Context, h *watch.RequestHeader) context.Context {
+	if h == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, headerKey{}, h)
+}
+
+// Header returns the header of ctx; nil: none.
+func Header(ctx context.Context) *watch.RequestHeader {
+	h, _ := ctx.Value(headerKey{}).(*watch.RequestHeader)
+	return h
+}
+
+// OfSegment returns a context for the requests of a segment: they leave and look as those for its playlist did.
+func OfSegment(ctx context.Context, s watch.Segment) context.Context {
+	return WithHeader(WithEgress(ctx, s.Egress), s.Header)
+}
 
 type egressKey struct{}
 
