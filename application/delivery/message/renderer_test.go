@@ -17,6 +17,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/detector/detectortest"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/monitor/sourcetest"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
@@ -74,6 +75,37 @@ func TestMessagesReadAsInTheGoldenFiles(t *testing.T) {
 		}
 		if text.String() != string(want) {
 			t.Errorf("the messages differ from %s; see what WRITE_GOLDEN=1 changes in it", path)
+		}
+	}
+}
+
+func TestMessagesNameTheSourceOfTheirStreams(t *testing.T) {
+	sourcetest.Add(t, sourcetest.Imaginary)
+	r := load(t, nil)
+	text := func(name string, language notify.Language, change func(*message.Facts)) string {
+		e := example(name)
+		e.Facts.Language = language
+		change(&e.Facts)
+		m := r.Message(e.Facts, e.Step)
+		return strings.Join(append([]string{m.Title}, m.Lines...), "\n")
+	}
+	same := func(*message.Facts) {}
+	other := func(f *message.Facts) { f.Incident.StreamURL = sourcetest.Stream }
+	for _, c := range []struct {
+		name     string
+		language notify.Language
+		change   func(*message.Facts)
+		says     string
+		studio   bool
+	}{
+		{"no_media, opened", notify.English, same, "YouTube Studio", true},
+		{"no_media, opened", notify.English, other, "is the encoder still sending? Check its uplink.", false},
+		{"no_media, opened", notify.Japanese, other, "エンコーダーの送出と回線", false},
+		{"storm of blind, opened", notify.English, same, "The platform refuses the address", false},
+		{"storm of blind, opened", notify.Japanese, same, "配信サイトがstream-monitorのアドレス", false},
+	} {
+		if got := text(c.name, c.language, c.change); !strings.Contains(got, c.says) || strings.Contains(got, "YouTube") != c.studio {
+			t.Errorf("%s says %s\nwant %s", c.name, got, c.says)
 		}
 	}
 }

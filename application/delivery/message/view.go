@@ -54,6 +54,7 @@ type view struct {
 	Number     string // of the stream, such as 007; empty: none
 	Channel    string // name of the channel, or else the video ID or URL; never empty
 	Stream     string // title of the stream; may be empty
+	Platform   string // the title of the stream's source; empty: streams of several may be meant
 	SoundWorks bool   // the picture is bad, the sound is not
 	VideoWorks bool   // the sound is bad, the picture is not
 
@@ -133,6 +134,9 @@ func newView(f Facts, step notify.NextMessage, zone *time.Location) view {
 	v := view{
 		Kind: string(step.Kind), Test: f.Test, Open: s.Open, Severity: s.SeverityNow, PreviousSeverity: s.SeverityNow,
 		AcknowledgedBy: clean(s.AcknowledgedBy, maxStream), Handled: s.Handled(), Since: s.OpenedAt.In(zone),
+	}
+	if len(monitor.Sources) == 1 {
+		v.Platform = monitor.Sources[0].Title
 	}
 	if f.Notified.Opened {
 		v.PreviousSeverity = min(f.Notified.Known.Severity, s.SeverityNow)
@@ -218,6 +222,7 @@ func (v *view) addNotice(n Notice, zone *time.Location) {
 func (v *view) addIncident(i notify.StreamIncident, notified notify.Notified, now time.Time, zone *time.Location) {
 	v.Number = streamNumber(i.Number)
 	v.Channel, v.Stream = streamNames(i.StreamURL, i.Metadata)
+	v.Platform = monitor.SourceOf(i.StreamURL).Title
 	bad := map[incident.Name]bool{}
 	v.Quiet, v.Still, v.ResolvedBy = v.Open && !i.Lasts(), !v.Open && i.Lasts(), clean(i.ResolvedBy, maxStream)
 	for _, c := range i.Conditions {
