@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
@@ -15,9 +16,9 @@ import (
 // maxBody is the most that is read of a request's body, in bytes.
 const maxBody = 1 << 20
 
-// videoHeader carries the video of a player API request from its body to
-// classify.
-const videoHeader = "X-Fake-Video"
+// subjectHeader carries the video or channel of a request of the pages' own API from its
+// body to classify.
+const subjectHeader = "X-Fake-Subject"
 
 // injectedFault is a fault with the requests that it is for.
 type injectedFault struct {
@@ -50,8 +51,8 @@ func (y *Server) inject(i *injectedFault) (remove func()) {
 
 // fault records a request and returns the fault that it meets, or nil.
 func (y *Server) fault(r *http.Request) httpfault.Fault {
-	if r.URL.Path == "/youtubei/v1/player" {
-		r.Header.Set(videoHeader, videoInBody(r))
+	if strings.HasPrefix(r.URL.Path, "/youtubei/v1/") {
+		r.Header.Set(subjectHeader, askedIn(r).subject())
 	}
 	class, id := classify(r)
 	proxy := proxyOf(r)
@@ -76,14 +77,10 @@ func (y *Server) fault(r *http.Request) httpfault.Fault {
 	return nil
 }
 
-// videoInBody returns the id in the body of a player request, and leaves the body
-// as it was.
-func videoInBody(r *http.Request) string {
+// askedIn returns the body of a request of the pages' own API, and leaves it as it was.
+func askedIn(r *http.Request) (a asked) {
 	b, _ := io.ReadAll(io.LimitReader(r.Body, maxBody))
 	r.Body = io.NopCloser(bytes.NewReader(b))
-	var q struct {
-		VideoID string `json:"videoId"`
-	}
-	_ = json.Unmarshal(b, &q)
-	return q.VideoID
+	_ = json.Unmarshal(b, &a)
+	return a
 }

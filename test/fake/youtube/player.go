@@ -5,13 +5,6 @@ import (
 	"time"
 )
 
-// The channel of every video.
-const (
-	author  = "Stream Monitor Television"
-	handle  = "@streammonitortelevision"
-	channel = "UC0123456789abcdefghijkl"
-)
-
 type object = map[string]any
 
 // playerResponse returns the player API's answer about a video, which is also a
@@ -19,12 +12,16 @@ type object = map[string]any
 func (y *Server) playerResponse(id string) object {
 	v := y.video(id)
 	r, refused := refusals[v.State]
+	if v.MembersOnly {
+		r, refused = refusals[Members], true
+	}
+	channel, c, _ := y.channelOf(v.channel())
 	answer := object{"responseContext": object{"visitorData": visitor}, "playabilityStatus": playability(v, r, refused)}
 	if refused && !r.hasDetails {
 		return answer
 	}
-	answer["videoDetails"] = details(id, v)
-	answer["microformat"] = object{"playerMicroformatRenderer": microformat(v)}
+	answer["videoDetails"] = details(id, v, channel, c)
+	answer["microformat"] = object{"playerMicroformatRenderer": microformat(v, channel, c)}
 	if !refused {
 		answer["streamingData"] = y.streams(id, v)
 	}
@@ -54,9 +51,9 @@ func playability(v entry, r refusal, refused bool) object {
 	return p
 }
 
-func details(id string, v entry) object {
+func details(id string, v entry, channel string, c Channel) object {
 	d := object{
-		"videoId": id, "title": v.Title, "author": author, "channelId": channel, "lengthSeconds": "0",
+		"videoId": id, "title": v.Title, "author": c.Title, "channelId": channel, "lengthSeconds": "0",
 		"shortDescription": "", "viewCount": "1", "isPrivate": false, "isLiveContent": v.State != Ordinary,
 	}
 	switch v.State {
@@ -73,10 +70,10 @@ func details(id string, v entry) object {
 	return d
 }
 
-func microformat(v entry) object {
+func microformat(v entry, channel string, c Channel) object {
 	m := object{
 		"title": object{"simpleText": v.Title}, "category": "Entertainment", "externalChannelId": channel,
-		"ownerChannelName": author, "ownerProfileUrl": "http://www.youtube.com/" + handle,
+		"ownerChannelName": c.Title, "ownerProfileUrl": "http://www.youtube.com/" + c.Handle,
 		"isFamilySafe": true, "isUnlisted": false, "availableCountries": []string{"JP", "US"},
 	}
 	if v.State == Ordinary {

@@ -19,14 +19,16 @@ const (
 	Playlist Class = "playlist" // a media playlist
 	Segment  Class = "segment"  // or a part, a key, an init section
 	OEmbed   Class = "oembed"
-	Other    Class = "other" // scripts, configuration pages
+	Page     Class = "page"   // a page of a channel
+	Browse   Class = "browse" // the API behind the pages of channels
+	Other    Class = "other"  // scripts, configuration pages
 )
 
 // Request is a request that was made, also one that met a fault.
 type Request struct {
 	At    time.Time
 	Class Class
-	Video string // id; empty: of no video
+	Video string // id; for Page and Browse, the id or handle of the channel; empty: of neither
 	Path  string // without the query
 	Proxy string // URL of the proxy through which it came
 }
@@ -47,7 +49,7 @@ func (y *Server) Requests() []Request {
 	return append([]Request(nil), y.requests...)
 }
 
-// Count returns the number of requests of a class for a video; 0 if Config.OnRequest got
+// Count returns the number of requests of a class for a video or channel; 0 if Config.OnRequest got
 // them. An empty class or id means any.
 func (y *Server) Count(class Class, id string) int {
 	y.mu.Lock()
@@ -66,7 +68,7 @@ var (
 	idInQuery = regexp.MustCompile(`[?&]v=([A-Za-z0-9_-]{11})`)
 )
 
-// classify returns a request's class and video. The player API names its video in
+// classify returns a request's class and its video or channel. The APIs of pages name it in
 // the body, which fault has read.
 func classify(r *http.Request) (Class, string) {
 	path, host := r.URL.Path, strings.ToLower(r.Host)
@@ -96,7 +98,12 @@ func classify(r *http.Request) (Class, string) {
 	case path == "/oembed":
 		return OEmbed, inQuery(r.URL.Query().Get("url"))
 	case path == "/youtubei/v1/player":
-		return Player, r.Header.Get(videoHeader)
+		return Player, r.Header.Get(subjectHeader)
+	case path == "/youtubei/v1/browse", path == "/youtubei/v1/navigation/resolve_url":
+		return Browse, r.Header.Get(subjectHeader)
+	case strings.HasPrefix(path, "/@"), strings.HasPrefix(path, "/channel/"), strings.HasPrefix(path, "/c/"), strings.HasPrefix(path, "/user/"):
+		address, _ := pageOf(path)
+		return Page, address
 	}
 	return Other, ""
 }

@@ -48,6 +48,7 @@ type Server struct {
 
 	mu        sync.Mutex
 	videos    map[string]*entry
+	channels  map[string]Channel
 	faults    []*injectedFault
 	requests  []Request
 	refused   []string
@@ -59,7 +60,8 @@ func Start(c Config) (*Server, error) {
 	if c.Addr == "" {
 		c.Addr = "127.0.0.1:0"
 	}
-	y := &Server{dir: c.Dir, onRequest: c.OnRequest, videos: map[string]*entry{}}
+	y := &Server{dir: c.Dir, onRequest: c.OnRequest, videos: map[string]*entry{}, channels: map[string]Channel{}}
+	y.AddChannel(DefaultChannelID, Channel{Handle: handle, Title: author})
 	var names []string
 	for _, h := range hosts {
 		names = append(names, h, "*."+h)

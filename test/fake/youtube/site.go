@@ -30,6 +30,7 @@ func (y *Server) site() http.Handler {
 	for _, page := range []string{"GET /tv", "GET /embed/"} {
 		mux.HandleFunc(page, func(w http.ResponseWriter, _ *http.Request) { writePage(w, "") })
 	}
+	y.channelSite(mux)
 	mux.HandleFunc("GET /api/manifest/hls_variant/", y.media("/api/manifest/hls_variant/", serveMaster))
 	mux.HandleFunc("GET /api/manifest/hls_playlist/", y.media("/api/manifest/hls_playlist/", servePlaylist))
 	mux.HandleFunc("GET /videoplayback/", y.media("/videoplayback/", serveSegment))
@@ -56,7 +57,7 @@ func (y *Server) watchPage(w http.ResponseWriter, r *http.Request) {
 }
 
 func (y *Server) playerAPI(w http.ResponseWriter, r *http.Request) {
-	writeJSON(w, y.playerResponse(r.Header.Get(videoHeader)))
+	writeJSON(w, y.playerResponse(r.Header.Get(subjectHeader)))
 }
 
 // oembed answers whether a video exists (section 7.4, method 2): 200 for one that
@@ -64,6 +65,7 @@ func (y *Server) playerAPI(w http.ResponseWriter, r *http.Request) {
 func (y *Server) oembed(w http.ResponseWriter, r *http.Request) {
 	_, id := classify(r)
 	v := y.video(id)
+	_, c, _ := y.channelOf(v.channel())
 	switch v.State {
 	case Removed, Unavailable:
 		http.Error(w, "Not Found", http.StatusNotFound)
@@ -71,7 +73,7 @@ func (y *Server) oembed(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "Forbidden", http.StatusForbidden)
 	default:
 		writeJSON(w, map[string]any{
-			"title": v.Title, "author_name": author, "author_url": "https://www.youtube.com/" + handle, "type": "video",
+			"title": v.Title, "author_name": c.Title, "author_url": "https://www.youtube.com/" + c.Handle, "type": "video",
 			"height": 113, "width": 200, "version": "1.0", "provider_name": "YouTube", "provider_url": "https://www.youtube.com/",
 			"html": `<iframe width="200" height="113" src="https://www.youtube.com/embed/` + id + `?feature=oembed"></iframe>`,
 		})

@@ -1,6 +1,7 @@
 package youtube
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"net/http"
@@ -28,7 +29,14 @@ type Video struct {
 	Started   time.Time // actual start; default: when it was first set Live
 	Source    Source    // of the media; nil: live without formats, unless there is an Origin
 	Origin    *Origin   // of the media, instead of a Source
+
+	Channel     string // id; default DefaultChannelID
+	MembersOnly bool   // the player refuses it as Members, and the channel's pages show State with a badge
 }
+
+func (v Video) channel() string { return cmp.Or(v.Channel, DefaultChannelID) }
+
+func (v Video) isMembersOnly() bool { return v.MembersOnly || v.State == Members }
 
 // Origin is an HTTP origin of a live video's media, with any packaging. It is
 // reachable below a path of its own, which expires like any media URL, so URLs in
@@ -54,6 +62,7 @@ type entry struct {
 	issue   int  // of the latest media URLs
 	expired int  // URLs of issues up to this one have expired
 	replay  bool // a stand-in may print the recording
+	number  int  // of its addition
 }
 
 // Add adds a video, or replaces it. id is 11 of A-Z a-z 0-9 _ -.
@@ -103,7 +112,7 @@ func (y *Server) change(id string, f func(*entry)) {
 	defer y.mu.Unlock()
 	e := y.videos[id]
 	if e == nil {
-		e = &entry{Video: Video{Title: "A test of the stream monitor"}}
+		e = &entry{Video: Video{Title: "A test of the stream monitor"}, number: len(y.videos)}
 		y.videos[id] = e
 	}
 	f(e)
