@@ -15,6 +15,9 @@ type Site = pythontool.Site
 // Reason is what some words of a site mean.
 type Reason = pythontool.Reason
 
+// Channels says how yt-dlp lists the streams of the channels of a site.
+type Channels = pythontool.Channels
+
 // Tools are what a process asks sources with. All requests leave through the egress address of their
 // context (application/worker/request).
 type Tools struct {

@@ -29,7 +29,7 @@ var (
 	proxyFaults = []string{"proxyerror", "unable to connect to proxy", "tunnel connection failed"}
 
 	lookupTimeouts = []string{"temporary failure in name resolution"}
-	lookupFailures = []string{"name or service not known", "name resolution", "failed to resolve", "getaddrinfo", "nodename nor servname"}
+	lookupFailures = []string{"name or service not known", "name resolution", "failed to resolve '", `failed to resolve \'`, "getaddrinfo", "nodename nor servname"}
 	certificates   = []string{"certificate verify failed", "certificate_verify_failed"}
 	handshakes     = []string{"ssl:", "sslerror", "unexpected_eof"}
 	refused        = []string{"connection refused"}

@@ -1,6 +1,7 @@
 package pythontool
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/stream-monitor/stream-monitor/domain/watch"
@@ -22,6 +23,15 @@ type Site struct {
 	// Reasons are the site's words for giving no media. They are tried in order: first what is about the network,
 	// the address or the client that asks, which says nothing about the stream.
 	Reasons []Reason
+
+	Channels Channels // the zero value: the site has none
+}
+
+// Channels says how yt-dlp lists the streams of the channels of a site.
+type Channels struct {
+	ID        *regexp.Regexp
+	Page      func(address string) (url string) // of the streams of the channel with an address; what ended is listed last
+	NoStreams []string                          // the site's words for a channel without that page, normalized
 }
 
 // Reason is what some words of a site mean. The phrases are normalized (Normalize).

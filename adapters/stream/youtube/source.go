@@ -2,6 +2,7 @@ package youtube
 
 import (
 	"github.com/stream-monitor/stream-monitor/adapters/stream"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/youtube/browse"
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
@@ -21,6 +22,7 @@ var Site = stream.Site{
 	Title:    "YouTube",
 	Options:  []string{"--extractor-args", withoutJIT},
 	ListDASH: []string{"--extractor-args", "youtube:formats=incomplete"},
+	Channels: stream.Channels{ID: browse.ChannelID, Page: browse.StreamsPage, NoStreams: []string{"does not have a streams tab"}},
 	Reasons: []stream.Reason{
 		{State: watch.Offline, Phrases: []string{"offline"}, Whole: true}, // no encoder is connected
 		{State: watch.Removed, Phrases: []string{"video unavailable"}, Whole: true},

@@ -12,6 +12,7 @@
 //
 // With a jar, the JSON has the values of cookies. Neither stdout nor anything of it but what this package reads is
 // logged or stored. What the requests for the media have to carry goes with the answer (watch.RequestHeader).
+// It also lists the streams of a channel (List), with --flat-playlist.
 //
 // Site says what the words of a source mean, and how yt-dlp is asked about it.
 //

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/stream/youtube"
+	"github.com/stream-monitor/stream-monitor/domain/channel"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
@@ -51,4 +52,9 @@ func ReadReplies(said string) error {
 		return err
 	}
 	return p.readReplies(bufio.NewReader(strings.NewReader(said)))
+}
+
+// ReadList lets the tests read the output of a run about a channel without the run.
+func ReadList(stdout, stderr []byte) (channel.Listing, error) {
+	return readList(youtube.Site, stdout, stderr)
 }

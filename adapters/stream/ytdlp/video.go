@@ -194,13 +194,16 @@ func (v *video) playable() bool {
 	return slices.ContainsFunc(v.Formats, format.isMedia)
 }
 
-// release returns the start, or zero if it is unknown or after the year 9999 (RFC 3339).
-func (v *video) release() time.Time {
+// release returns the start, or zero if it is unknown.
+func (v *video) release() time.Time { return unixTime(v.Release) }
+
+// unixTime returns a time in Unix seconds, or zero if it is before 1970 or after the year 9999 (RFC 3339).
+func unixTime(seconds float64) time.Time {
 	const year10000 = 253402300800
-	if v.Release < 1 || v.Release >= year10000 {
+	if seconds < 1 || seconds >= year10000 {
 		return time.Time{}
 	}
-	return time.Unix(int64(v.Release), 0).UTC()
+	return time.Unix(int64(seconds), 0).UTC()
 }
 
 // roundToInt rounds a size. It returns 0 for what does not fit into 32 bits.
