@@ -3,10 +3,12 @@
 package stream
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/pythontool"
 	"github.com/stream-monitor/stream-monitor/application/worker"
+	"github.com/stream-monitor/stream-monitor/domain/channel"
 )
 
 // Site is a source as yt-dlp and streamlink are asked about it.
@@ -18,6 +20,13 @@ type Reason = pythontool.Reason
 // Channels says how yt-dlp lists the streams of the channels of a site.
 type Channels = pythontool.Channels
 
+// Lister asks a source for the streams of a channel. address is the URL of the channel in its canonical form. List blocks
+// until it has an answer, its own time limit passes, or ctx is done, and may be called concurrently. Errors:
+// *channel.Failure.
+type Lister interface {
+	List(ctx context.Context, address string) (channel.Listing, error)
+}
+
 // Tools are what a process asks sources with. All requests leave through the egress address of their
 // context (application/worker/request).
 type Tools struct {
@@ -28,4 +37,9 @@ type Tools struct {
 	// InOrder makes a Resolver that asks the secondary only if the primary learns nothing. Each has circuit
 	// breakers of its own (adapters/stream/fallback).
 	InOrder func(primary, secondary worker.Resolver) worker.Resolver
+
+	// YTDLPLister makes a Lister that runs yt-dlp. Guarded makes one of another that runs no tool; name is what
+	// logs call it. Each has circuit breakers of its own.
+	YTDLPLister func(Site) Lister
+	Guarded     func(name string, l Lister) Lister
 }

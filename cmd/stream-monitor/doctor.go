@@ -24,7 +24,7 @@ import (
 func runDoctor(ctx context.Context, c *config.Doctor, out console) error {
 	c.Watching.Export() // the proxies, for the questions to sources, and tool-launcher
 	list, _, _ := c.Watching.Egress()
-	tools := resolvingTools{proxies: list, probes: &http.Transport{Proxy: list.Proxy}}
+	tools := resolvingTools{proxies: list, transport: &http.Transport{Proxy: list.Proxy}}
 	probers := map[monitor.SourceName]worker.Prober{}
 	for name, source := range tools.sources(c.Watching, slog.New(slog.DiscardHandler)) {
 		if source.Prober != nil {

@@ -3,15 +3,20 @@ package main
 import (
 	"bytes"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/application/worker/request"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 const someMonitor = "mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7d"
@@ -44,6 +49,25 @@ func TestTheLogOfAFailingToolNamesTheMonitor(t *testing.T) {
 	if warnings == 0 {
 		t.Errorf("no tool failed repeatedly: %s", &log)
 	}
+}
+
+func TestAChannelIsListedThroughTheChosenAddress(t *testing.T) {
+	asked := make(chan string, 1)
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.Method + " " + r.Host
+		w.WriteHeader(http.StatusForbidden)
+	}))
+	defer proxy.Close()
+	tool := filepath.Join(t.TempDir(), "tool")
+	must.Do(t, os.WriteFile(tool, []byte("#!/bin/sh\necho \"ERROR: through $HTTPS_PROXY: $*\" >&2\n"), 0o700))
+	flags := config.WatchingFlags{YTDLPPath: tool, EgressProxies: "direct," + proxy.URL}
+	ways := newResolvingTools(flags, slog.New(slog.DiscardHandler)).listers(flags, slog.New(slog.DiscardHandler))[monitor.YouTube]
+	ctx := request.WithEgress(t.Context(), strings.TrimPrefix(proxy.URL, "http://"))
+	_, err := ways[0].List(ctx, "https://www.youtube.com/@someone")
+	expect.Failure(t, err, "network", "YouTube was not reached: Forbidden")
+	expect.Equal(t, "the proxy was asked for", <-asked, "CONNECT www.youtube.com:443")
+	_, err = ways[1].List(ctx, "https://www.youtube.com/@someone")
+	expect.Failure(t, err, "unreadable", "through "+proxy.URL, "--flat-playlist")
 }
 
 func TestADecoderThatIsMissingIsLoggedOnce(t *testing.T) {
@@ -152,7 +176,7 @@ func TestTheServiceNamesItsTools(t *testing.T) { // section 17.4
 
 func TestEverySourceHasItsPackage(t *testing.T) {
 	for _, row := range monitor.Sources {
-		if sourcePackages[row.Name] == nil {
+		if sourcePackages[row.Name].source == nil {
 			t.Errorf("sourcePackages lacks %s", row.Name)
 		}
 		if u, err := monitor.ParseStreamURL(string(row.Example)); err != nil || u != row.Example || row.Title == "" {

@@ -17,54 +17,79 @@ import (
 )
 
 // sourcePackages has the package of each row of monitor.Sources.
-var sourcePackages = map[monitor.SourceName]func(stream.Tools) worker.Source{
-	monitor.YouTube: youtube.Source,
+var sourcePackages = map[monitor.SourceName]sourcePackage{
+	monitor.YouTube: {youtube.Source, youtube.Listers},
+}
+
+// sourcePackage makes the adapters of a source: those of workers, and those that find the streams of its channels.
+type sourcePackage struct {
+	source  func(stream.Tools) worker.Source
+	listers func(stream.Tools) []stream.Lister // in the order in which they are asked; nil: it has no channels
 }
 
 // resolvingTools holds what the workers of a process share to resolve streams.
 type resolvingTools struct {
-	proxies *proxies.List
-	egress  *proxies.Chooser  // nil: HTTP_PROXY and HTTPS_PROXY decide
-	probes  http.RoundTripper // of the requests of probers
-	forks   *ytdlp.ForkServer // nil: every question starts yt-dlp
-	host    *fallback.Host    // nil: every question is asked at once
+	proxies   *proxies.List
+	egress    *proxies.Chooser  // nil: HTTP_PROXY and HTTPS_PROXY decide
+	transport http.RoundTripper // of our own requests to sources
+	forks     *ytdlp.ForkServer // nil: every question starts yt-dlp
+	host      *fallback.Host    // nil: every question is asked at once
 }
 
 func newResolvingTools(f config.WatchingFlags, log *slog.Logger) resolvingTools {
 	list, budget, set := f.Egress()
-	r := resolvingTools{proxies: list, probes: http.DefaultTransport}
+	r := resolvingTools{proxies: list, transport: http.DefaultTransport}
 	if set {
 		r.egress = proxies.NewChooser(list, budget, log)
-		r.probes = &http.Transport{Proxy: list.Proxy, IdleConnTimeout: time.Minute}
+		r.transport = &http.Transport{Proxy: list.Proxy, IdleConnTimeout: time.Minute}
 	}
 	return r
 }
 
-// sources makes the adapters of every source. log should carry the monitor's id.
-func (r resolvingTools) sources(f config.WatchingFlags, log *slog.Logger) worker.Sources {
+// tools are what the packages of sources make their adapters of.
+func (r resolvingTools) tools(f config.WatchingFlags, log *slog.Logger) stream.Tools {
 	var egress fallback.Egress
 	if r.egress != nil {
 		egress = r.egress
 	}
-	tools := stream.Tools{
-		Client: &http.Client{Transport: r.probes},
-		YTDLP: func(s stream.Site) worker.Resolver {
-			return ytdlp.New(ytdlp.Config{Site: s, Path: f.YTDLP().Path, Files: f.ReadableFiles(), ForkServer: r.forks, Environ: r.proxies.Environ}, log)
-		},
+	newYTDLP := func(s stream.Site) *ytdlp.Resolver {
+		return ytdlp.New(ytdlp.Config{Site: s, Path: f.YTDLP().Path, Files: f.ReadableFiles(), ForkServer: r.forks, Environ: r.proxies.Environ}, log)
+	}
+	return stream.Tools{
+		Client: &http.Client{Transport: r.transport},
+		YTDLP:  func(s stream.Site) worker.Resolver { return newYTDLP(s) },
 		Streamlink: func(s stream.Site) worker.Resolver {
 			return streamlink.New(streamlink.Config{Site: s, Path: f.Streamlink().Path, Files: f.ReadableFiles(), Environ: r.proxies.Environ}, log)
 		},
 		InOrder: func(primary, secondary worker.Resolver) worker.Resolver {
 			return fallback.NewResolver(primary, secondary, egress, r.host, log)
 		},
+		YTDLPLister: func(s stream.Site) stream.Lister { return fallback.NewLister(ytdlp.Source, newYTDLP(s), r.host, log) },
+		Guarded:     func(name string, l stream.Lister) stream.Lister { return fallback.NewLister(name, l, nil, log) },
 	}
+}
+
+// sources makes the adapters of every source. log should carry the monitor's id.
+func (r resolvingTools) sources(f config.WatchingFlags, log *slog.Logger) worker.Sources {
 	all := worker.Sources{}
-	for name, newSource := range sourcePackages {
-		source := newSource(tools)
+	for name, p := range sourcePackages {
+		source := p.source(r.tools(f, log))
 		if source.Prober != nil && r.egress != nil {
 			source.Prober = r.egress.Prober(source.Prober)
 		}
 		all[name] = source
+	}
+	return all
+}
+
+// listers makes the listers of every source that has channels, each in the order in which they are asked. A question
+// leaves through the egress address of its context.
+func (r resolvingTools) listers(f config.WatchingFlags, log *slog.Logger) map[monitor.SourceName][]stream.Lister {
+	all := map[monitor.SourceName][]stream.Lister{}
+	for name, p := range sourcePackages {
+		if p.listers != nil {
+			all[name] = p.listers(r.tools(f, log.With("source", name)))
+		}
 	}
 	return all
 }

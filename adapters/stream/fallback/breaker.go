@@ -37,8 +37,8 @@ type breakers struct {
 }
 
 type breakerKey struct {
-	source  monitor.SourceName
-	address string // its name; empty: there is no choice of addresses
+	source  monitor.SourceName // empty: the tool is of one source
+	address string             // its name; empty: there is no choice of addresses
 }
 
 func newBreakers(name string, streams int, log *slog.Logger) *breakers {
@@ -46,12 +46,14 @@ func newBreakers(name string, streams int, log *slog.Logger) *breakers {
 }
 
 // of returns the breaker for a question.
-func (b *breakers) of(q *question) *breaker {
-	key := breakerKey{q.url.Source(), q.address}
+func (b *breakers) of(key breakerKey) *breaker {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.known[key] == nil {
-		log := b.log.With("source", key.source)
+		log := b.log
+		if key.source != "" {
+			log = log.With("source", key.source)
+		}
 		if key.address != "" {
 			log = log.With("egress", key.address)
 		}
@@ -65,14 +67,14 @@ type breaker struct {
 	circuit *gobreaker.CircuitBreaker[watch.Resolution]
 
 	mu          sync.Mutex
-	lastFailure watch.Resolution               // returned while the circuit is open
-	failed      map[monitor.StreamURL]struct{} // the streams whose runs have failed since the last success
+	lastFailure watch.Resolution    // returned while the circuit is open
+	failed      map[string]struct{} // the streams, or the channels, whose runs have failed since the last success
 }
 
 // newBreaker makes a breaker that opens when the last MaxFailures runs have failed, if they
 // were about at least that many different streams. The breaker of one stream has 1.
 func newBreaker(name string, streams int, log *slog.Logger) *breaker {
-	b := &breaker{failed: map[monitor.StreamURL]struct{}{}}
+	b := &breaker{failed: map[string]struct{}{}}
 	b.circuit = gobreaker.NewCircuitBreaker[watch.Resolution](gobreaker.Settings{
 		Name:        name,
 		MaxRequests: Trials,
@@ -89,9 +91,9 @@ func newBreaker(name string, streams int, log *slog.Logger) *breaker {
 	return b
 }
 
-// resolve runs a tool, or answers CircuitOpen with the failure that opened the circuit: an
+// resolve runs a tool about a stream or a channel, or answers CircuitOpen with the failure that opened the circuit: an
 // operator needs the cause, not the symptom.
-func (b *breaker) resolve(ctx context.Context, url monitor.StreamURL, run func() watch.Resolution) watch.Resolution {
+func (b *breaker) resolve(ctx context.Context, about string, run func() watch.Resolution) watch.Resolution {
 	answer, err := b.circuit.Execute(func() (watch.Resolution, error) {
 		r := run()
 		switch {
@@ -103,7 +105,7 @@ func (b *breaker) resolve(ctx context.Context, url monitor.StreamURL, run func()
 		case r.State == watch.CircuitOpen:
 			return r, errNotRun
 		}
-		b.setLastFailure(url, r)
+		b.setLastFailure(about, r)
 		return r, errNothingLearned
 	})
 	if errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests) {
@@ -125,11 +127,11 @@ func (b *breaker) failedStreams() int {
 	return len(b.failed)
 }
 
-func (b *breaker) setLastFailure(url monitor.StreamURL, r watch.Resolution) {
+func (b *breaker) setLastFailure(about string, r watch.Resolution) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.lastFailure = r
-	b.failed[url] = struct{}{}
+	b.failed[about] = struct{}{}
 }
 
 func (b *breaker) getLastFailure() watch.Resolution {

@@ -13,6 +13,9 @@
 //
 // An Egress, if there is one, chooses the address of each question, and both tools use it.
 //
+// NewLister puts one way to list the streams of channels behind the same breakers. Which way is
+// asked next, and through which address, is the caller's decision.
+//
 // The Resolvers of a gateway with inline workers share a Host. Its queue limits the runs at
 // once, and the more urgent run begins first; its breakers open for all streams.
 package fallback

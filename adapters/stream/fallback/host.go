@@ -45,12 +45,12 @@ func (g guardedTool) resolve(ctx context.Context, q *question) watch.Resolution 
 		defer g.queue.release()
 	}
 	ctx = q.withAddress(ctx)
-	return g.own.of(q).resolve(ctx, q.url, func() watch.Resolution {
+	return g.own.of(q.key()).resolve(ctx, string(q.url), func() watch.Resolution {
 		run := func() watch.Resolution { return g.tool.Resolve(ctx, q.url) }
 		if g.shared == nil {
 			return run()
 		}
-		return g.shared.of(q).resolve(ctx, q.url, run)
+		return g.shared.of(q.key()).resolve(ctx, string(q.url), run)
 	})
 }
 

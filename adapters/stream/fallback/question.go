@@ -75,6 +75,9 @@ func (q *question) withAddress(ctx context.Context) context.Context {
 	return request.WithEgress(ctx, q.address)
 }
 
+// key returns of which breakers the question is.
+func (q *question) key() breakerKey { return breakerKey{q.url.Source(), q.address} }
+
 // record passes the outcome for the address to Egress. A cancelled question has none.
 func (q *question) record(ctx context.Context, state watch.StreamState) {
 	if q.address != "" && ctx.Err() == nil {

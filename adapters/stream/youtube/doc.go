@@ -1,5 +1,5 @@
 // Package youtube is the source YouTube: how yt-dlp and streamlink are asked about it and what its words
-// mean, and its prober. Its row is in domain/monitor.
+// mean, its prober, and its listers of channels. Its row is in domain/monitor.
 //
 // The prober asks YouTube's oEmbed service whether a video still exists (section 7.4, method 2). One small
 // GET distinguishes a removed video from a stream that is not live yet, without starting yt-dlp.

@@ -12,6 +12,12 @@ func Source(t stream.Tools) worker.Source {
 	return worker.Source{Resolver: t.InOrder(t.YTDLP(Site), t.Streamlink(Site)), Prober: NewProber(t.Client)}
 }
 
+// Listers makes the ways to list the streams of a channel of YouTube, in the order in which they are asked: its own
+// request, which costs one exchange, and yt-dlp, which outlives a change of that request.
+func Listers(t stream.Tools) []stream.Lister {
+	return []stream.Lister{t.Guarded(browse.Source, browse.New(t.Client)), t.YTDLPLister(Site)}
+}
+
 // withoutJIT makes deno interpret YouTube's challenges. Otherwise it reserves 512 MiB for machine
 // code, which count, so that no limit would keep it within a pod. A challenge takes twice the CPU time.
 const withoutJIT = "youtube-ejs:jitless=true"
