@@ -18,7 +18,7 @@ const maxCompressed = 200_000_000
 
 // Section 13.1.
 func TestTheToolsHaveTheVersionsOfTheSpecification(t *testing.T) {
-	minimums := map[string]string{"yt-dlp": "2025.01.15", "ffmpeg": "7.1", "streamlink": "7.1.0", "deno": "2", "segment-decoder": "1", "stream-monitor": "", "python": "3.10"}
+	minimums := map[string]string{"yt-dlp": "2025.01.15", "ffmpeg": "7.1", "streamlink": "8.6.0", "deno": "2", "segment-decoder": "1", "stream-monitor": "", "python": "3.10"}
 	labels := inspect(t).Labels
 	seen := 0
 	for line := range strings.Lines(runInside(t, "cat", "/usr/share/stream-monitor/versions")) {

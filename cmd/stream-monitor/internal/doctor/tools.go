@@ -19,7 +19,7 @@ import (
 const (
 	ytdlpRequired      = "2025.01.15"
 	ytdlpWorking       = "2026.01.29"
-	streamlinkRequired = "7.1.0"
+	streamlinkRequired = "8.6.0" // older ones follow a redirect to a file of this machine (GHSA-vf2x-4v53-pm7v)
 	ffmpegRequired     = "7.1"
 )
 
@@ -129,7 +129,7 @@ func (c toolsCheck) challengeSolver(ctx context.Context, t config.Tool) []findin
 // streamlink checks the fallback for yt-dlp. It is not required while yt-dlp works.
 func (c toolsCheck) streamlink(ctx context.Context) []finding {
 	const subject = "streamlink"
-	expected := fmt.Sprintf("%s or newer; it finds the stream when yt-dlp fails", streamlinkRequired)
+	expected := fmt.Sprintf("%s or newer, which finds the stream when yt-dlp fails; older ones let a hostile stream read files of this machine", streamlinkRequired)
 	advice := `run "make tools", or: pip install --upgrade streamlink; or set STREAMLINK_PATH`
 	t := c.settings.Watching.Streamlink()
 	answer, err := runTool(ctx, c.confined(true), t.Path, "--no-config", "--version")
