@@ -51,8 +51,10 @@ type ServiceRetention struct {
 
 // ToolInfo is one tool of this gateway.
 type ToolInfo struct {
-	Version *string `json:"version"` // nil: it does not run
-	Error   *string `json:"error"`
+	Version  *string `json:"version"`  // nil: it does not run
+	AgeDays  *int    `json:"age_days"` // since its release; nil: the version does not say it
+	Outdated bool    `json:"outdated"` // it is so old that a source may have changed since
+	Error    *string `json:"error"`
 }
 
 type serviceBody struct {

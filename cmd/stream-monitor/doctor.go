@@ -32,7 +32,7 @@ func runDoctor(ctx context.Context, c *config.Doctor, out console) error {
 		}
 	}
 	ok, err := doctor.Doctor{
-		Settings: *c, DatabaseTime: databaseTime, CheckCluster: checkCluster, CheckBucket: checkBucket, AskOpinion: askExample,
+		Settings: *c, Now: time.Now(), DatabaseTime: databaseTime, CheckCluster: checkCluster, CheckBucket: checkBucket, AskOpinion: askExample,
 		CheckLauncher: tool.CheckLauncher, Landlock: tool.Landlock, Missing: tool.Missing, OpenFiles: config.OpenFiles(), LookupHost: net.DefaultResolver.LookupHost, Probers: probers,
 	}.Examine(ctx, out.out)
 	if err == nil && !ok {

@@ -49,6 +49,15 @@ type toolVersions struct {
 	at    time.Time
 }
 
+// describeVersion tells the version of a tool, and its age if the version says it.
+func describeVersion(version string, now time.Time) httpapi.ToolInfo {
+	info := httpapi.ToolInfo{Version: &version}
+	if age, known := doctor.Age(version, now); known {
+		info.AgeDays, info.Outdated = new(int(age/(24*time.Hour))), age >= doctor.MaxAge
+	}
+	return info
+}
+
 func (v *toolVersions) read(ctx context.Context) map[string]httpapi.ToolInfo {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -74,7 +83,7 @@ func (v *toolVersions) read(ctx context.Context) map[string]httpapi.ToolInfo {
 			if found, err := doctor.Version(ctx, t.tool, t.argument); err != nil {
 				answers[i].Error = new(err.Error())
 			} else {
-				answers[i].Version = &found
+				answers[i] = describeVersion(found, time.Now())
 			}
 		})
 	}

@@ -291,7 +291,7 @@ export interface Service {
   version: string;
   timezone: string;
   worker_runtime: string;
-  tools: Record<string, { version: string | null; error: string | null }>;
+  tools: Record<string, { version: string | null; age_days: number | null; outdated: boolean; error: string | null }>;
   limits: Record<string, number>;
   retention: Record<string, number>;
   egress?: { name: string; source: string; rest_sec: number; streams: number; questions: number }[] | null; // null: it chooses no addresses

@@ -40,6 +40,9 @@ type finding struct {
 type Doctor struct {
 	Settings config.Doctor
 
+	// Now is the time of the examination.
+	Now time.Time
+
 	// DatabaseTime connects to a database once, and returns the time of its clock.
 	DatabaseTime func(ctx context.Context, dsn string) (time.Time, error)
 
@@ -83,7 +86,7 @@ const (
 func (d Doctor) Examine(ctx context.Context, w io.Writer) (ok bool, err error) {
 	var findings []finding
 	checks := []func(context.Context) []finding{
-		d.launcher, toolsCheck{d.Settings}.run, d.confinement, d.openFiles, d.database, d.cluster, d.dataDirectory, d.evidence, d.keys, d.opinion,
+		d.launcher, toolsCheck{d.Settings, d.Now}.run, d.confinement, d.openFiles, d.database, d.cluster, d.dataDirectory, d.evidence, d.keys, d.opinion,
 	}
 	for _, source := range monitor.Sources {
 		checks = append(checks, sourceCheck{d.Settings, source, d.LookupHost, d.Probers[source.Name]}.run)

@@ -30,6 +30,7 @@ import (
 type machine struct {
 	t          *testing.T
 	settings   config.Doctor
+	now        time.Time
 	bin        string
 	database   error         // nil: it answers
 	clockAhead time.Duration // of the database
@@ -70,7 +71,7 @@ func (p prober) Probe(context.Context, monitor.StreamURL) watch.ProbeResult {
 // loopback.
 func healthy(t *testing.T) *machine {
 	t.Helper()
-	m := &machine{t: t, openFiles: 1 << 20, bin: t.TempDir(), cluster: errors.New("there is no cluster, and none is wanted"), video: watch.ProbeResult{Known: true}}
+	m := &machine{t: t, now: time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC), openFiles: 1 << 20, bin: t.TempDir(), cluster: errors.New("there is no cluster, and none is wanted"), video: watch.ProbeResult{Known: true}}
 	t.Setenv("PATH", m.bin)
 	t.Setenv("NO_PROXY", "")
 	m.settings.MaxMonitors = 50
@@ -135,6 +136,7 @@ func (m *machine) examine() (bool, string) {
 	var report strings.Builder
 	ok, err := Doctor{
 		Settings:     m.settings,
+		Now:          m.now,
 		DatabaseTime: func(context.Context, string) (time.Time, error) { return time.Now().Add(m.clockAhead), m.database },
 		CheckCluster: func(_ context.Context, f config.ClusterFlags) (string, error) { return f.WorkerNamespace, m.cluster },
 		CheckBucket:  func(context.Context, config.EvidenceFlags) error { return m.bucket },
@@ -161,7 +163,7 @@ func TestEachProblemIsFound(t *testing.T) {
 		subject string
 		says    []string
 	}{
-		"a healthy machine":          {func(*machine) {}, fine, "yt-dlp", []string{"2026.10.26", "(found by PATH)", "Everything is present."}},
+		"a healthy machine":          {func(*machine) {}, fine, "yt-dlp", []string{"2026.10.26", "(found by PATH), 20 days old", "Everything is present."}},
 		"few open files":             {func(m *machine) { m.openFiles = 4096 }, warn, "open files", []string{"4096 may be open", "expected: 9104", "there are 1592", "LimitNOFILE"}},
 		"an ffmpeg that is a script": {func(*machine) {}, fine, "ffmpeg", []string{"a script"}},
 		"a kernel with new Landlock": {func(*machine) {}, fine, "confined tools", []string{"yes (Landlock 6)"}},
@@ -174,8 +176,14 @@ func TestEachProblemIsFound(t *testing.T) {
 		"a yt-dlp of section 13.1":    {func(m *machine) { m.tool("yt-dlp", "echo 2025.01.15") }, warn, "yt-dlp", []string{"expected: 2026.01.29"}},
 		"a yt-dlp just too old for today": {
 			func(m *machine) { m.tool("yt-dlp", "echo 2026.01.28.232323") }, warn, "yt-dlp", nil},
-		"the first yt-dlp of today": {func(m *machine) { m.tool("yt-dlp", strings.ReplaceAll(newYTDLP, "2026.10.26", "2026.01.29")) }, fine, "yt-dlp", nil},
-		"a yt-dlp that is broken":   {func(m *machine) { m.tool("yt-dlp", "echo Traceback; exit 1") }, fail, "yt-dlp", []string{`"Traceback"`}},
+		"the first yt-dlp of today": {func(m *machine) {
+			m.now = time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)
+			m.tool("yt-dlp", strings.ReplaceAll(newYTDLP, "2026.10.26", "2026.01.29"))
+		}, fine, "yt-dlp", nil},
+		"a yt-dlp of 59 days":     {func(m *machine) { m.now = time.Date(2026, 12, 24, 23, 59, 0, 0, time.UTC) }, fine, "yt-dlp", []string{"59 days old"}},
+		"a yt-dlp of 60 days":     {func(m *machine) { m.now = time.Date(2026, 12, 25, 0, 0, 0, 0, time.UTC) }, warn, "yt-dlp", []string{"60 days old", "less than 60 days old", "YTDLP_PATH"}},
+		"a yt-dlp of tomorrow":    {func(m *machine) { m.now = time.Date(2026, 10, 25, 0, 0, 0, 0, time.UTC) }, fine, "yt-dlp", []string{"0 days old"}},
+		"a yt-dlp that is broken": {func(m *machine) { m.tool("yt-dlp", "echo Traceback; exit 1") }, fail, "yt-dlp", []string{`"Traceback"`}},
 		"YTDLP_PATH to nothing": {func(m *machine) { m.settings.Watching.YTDLPPath = "/nowhere/yt-dlp" }, fail, "yt-dlp",
 			[]string{"/nowhere/yt-dlp (found by YTDLP_PATH) cannot be run", "no such file"}},
 		"no JavaScript runtime": {func(m *machine) { m.tool("yt-dlp", strings.ReplaceAll(newYTDLP, "deno-2.9.8", "none")) }, warn, "JavaScript runtime",

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/stream/tool"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
@@ -47,6 +48,9 @@ func (r versionNumbers) before(minimum string) bool {
 func describeTool(version string, t config.Tool) string {
 	return fmt.Sprintf("%s, %s (found by %s)", version, t.Path, t.FoundBy)
 }
+
+// days returns how many whole days a time has.
+func days(d time.Duration) int { return int(d / (24 * time.Hour)) }
 
 // toolMissing returns the finding that a tool cannot be run.
 func toolMissing(subject string, v verdict, t config.Tool, err error, expected, advice string) finding {

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/tool"
@@ -26,7 +27,10 @@ const (
 var plainVersion = regexp.MustCompile(`^[0-9]+(\.[0-9]+)+`)
 
 // toolsCheck checks the tools that find and decode streams.
-type toolsCheck struct{ settings config.Doctor }
+type toolsCheck struct {
+	settings config.Doctor
+	now      time.Time
+}
 
 func (c toolsCheck) run(ctx context.Context) []finding {
 	return slices.Concat(c.ytdlp(ctx), c.streamlink(ctx), c.ffmpeg(ctx), c.decoder(ctx))
@@ -40,8 +44,8 @@ func (c toolsCheck) confined(network bool) tool.Confinement {
 // ytdlp checks yt-dlp and what it needs to solve YouTube's challenges.
 func (c toolsCheck) ytdlp(ctx context.Context) []finding {
 	const subject = "yt-dlp"
-	expected := fmt.Sprintf("%s or newer", ytdlpWorking)
-	advice := `run "make tools", or: pip install --upgrade "yt-dlp[default]"; or set YTDLP_PATH`
+	expected := fmt.Sprintf("%s or newer, and less than %d days old, because sources change", ytdlpWorking, days(MaxAge))
+	advice := `run "make tools", or: pip install --upgrade "yt-dlp[default]"; or set YTDLP_PATH, which may name a newer one at any time`
 	t := c.settings.Watching.YTDLP()
 	answer, err := runTool(ctx, c.confined(true), t.Path, "--ignore-config", "--version")
 	if err != nil {
@@ -52,10 +56,14 @@ func (c toolsCheck) ytdlp(ctx context.Context) []finding {
 		return []finding{{subject, fail, fmt.Sprintf("%s answers %.60q for its version", t.Path, version), expected, advice}}
 	}
 	f := finding{subject, fine, describeTool(version, t), expected, advice}
+	age, dated := Age(version, c.now)
+	if dated {
+		f.found += fmt.Sprintf(", %d days old", days(age))
+	}
 	switch r := parseVersion(version); {
 	case r.before(ytdlpRequired):
 		f.verdict = fail
-	case r.before(ytdlpWorking):
+	case r.before(ytdlpWorking), age >= MaxAge:
 		f.verdict = warn
 	}
 	findings := append([]finding{f}, c.challengeSolver(ctx, t)...)

@@ -11,6 +11,7 @@ import { Glyph } from "../parts/Glyph";
 import { keysOpen } from "../parts/Keys";
 import { keysOn, language, name, sound, theme } from "../settings";
 import { useService } from "../service";
+import type { Service as ServiceInfo } from "../types";
 import { now } from "../store";
 import { clockDay, number, wholeDuration, zone } from "../time";
 import { useTitle } from "../title";
@@ -107,7 +108,7 @@ function Service() {
         {service && (
           <>
             <Facts facts={[field("version", service.version), field("timezone", service.timezone), field("worker_runtime", service.worker_runtime)]} />
-            <Group title={words.groups.tools} facts={Object.entries(service.tools).map(([tool, { version, error }]) => [tool, version ?? `${words.missing}: ${error ?? ""}`])} />
+            <Group title={words.groups.tools} facts={Object.entries(service.tools).map(([name, tool]) => [name, toolFact(tool)])} />
             <Group title={words.groups.limits} facts={Object.entries(service.limits).map(([key, value]) => field(key, value))} />
             {service.egress && <Group title={words.groups.egress} facts={service.egress.map((a) => [`${a.name} · ${a.source}`, a.rest_sec > 0 ? words.egressRests(Math.ceil(a.rest_sec / 60)) : words.egressUsed(a.streams, a.questions)])} />}
             <Group title={words.groups.retention} facts={Object.entries(service.retention).map(([key, value]) => field(key, value))} />
@@ -119,6 +120,13 @@ function Service() {
 }
 
 type Fact = [string, string];
+
+function toolFact({ version, age_days, outdated, error }: ServiceInfo["tools"][string]): string {
+  const words = text.value.settings;
+  if (version === null) return `${words.missing}: ${error ?? ""}`;
+  if (age_days === null) return version;
+  return `${version} · ${outdated ? words.toolOutdated(age_days) : words.toolAge(age_days)}`;
+}
 
 // field names a value. A gateway of another version may have fields that this page does not know.
 function field(key: string, value: string | number): Fact {

@@ -24,6 +24,8 @@ export const settings = {
   noService: "This gateway does not tell.",
   api: "API description",
   groups: { limits: "Limits", retention: "How long things are kept", tools: "Tools", egress: "Addresses to the platforms" },
+  toolAge: (days: number) => `${days} days old`,
+  toolOutdated: (days: number) => `${days} days old: the platforms may have changed since; install a newer one, or name it in YTDLP_PATH`,
   egressUsed: (streams: number, questions: number) => `${streams} streams, ${questions} questions in the last hour`,
   egressRests: (minutes: number) => `not used for ${minutes} min: too many failures`,
   fields: {

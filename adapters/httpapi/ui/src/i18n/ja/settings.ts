@@ -26,6 +26,8 @@ export const settings: Words["settings"] = {
   noService: "このゲートウェイは情報を返しません。",
   api: "APIの説明",
   groups: { limits: "上限", retention: "保存期間", tools: "ツール", egress: "配信サイトへの経路" },
+  toolAge: (days) => `公開から${days}日`,
+  toolOutdated: (days) => `公開から${days}日：配信サイトが変わっている可能性があります。新しい版を導入するか、YTDLP_PATHで指定してください`,
   egressUsed: (streams, questions) => `配信 ${streams} 件、直近 1 時間の問い合わせ ${questions} 件`,
   egressRests: (minutes) => `失敗が続いたため ${minutes} 分間使用しません`,
   fields: {
