@@ -20,6 +20,13 @@ type Reason = pythontool.Reason
 // Channels says how yt-dlp lists the streams of the channels of a site.
 type Channels = pythontool.Channels
 
+// Choices are what an operator may choose about how yt-dlp asks sources. An empty field leaves it to yt-dlp.
+type Choices struct {
+	PlayerClients string // YTDLP_PLAYER_CLIENTS: names of clients, separated by commas
+	POTokenURL    string // YTDLP_PO_TOKEN_URL: of a server of the plugin bgutil, which makes proof-of-origin tokens
+	JSRuntime     string // YTDLP_JS_RUNTIME: a name, or NAME:PATH
+}
+
 // Lister asks a source for the streams of a channel. address is the URL of the channel in its canonical form. List blocks
 // until it has an answer, its own time limit passes, or ctx is done, and may be called concurrently. Errors:
 // *channel.Failure.
@@ -30,6 +37,7 @@ type Lister interface {
 // Tools are what a process asks sources with. All requests leave through the egress address of their
 // context (application/worker/request).
 type Tools struct {
+	Choices    Choices
 	Client     *http.Client
 	YTDLP      func(Site) worker.Resolver
 	Streamlink func(Site) worker.Resolver

@@ -53,11 +53,12 @@ func (r resolvingTools) tools(f config.WatchingFlags, log *slog.Logger) stream.T
 		egress = r.egress
 	}
 	newYTDLP := func(s stream.Site) *ytdlp.Resolver {
-		return ytdlp.New(ytdlp.Config{Site: s, Path: f.YTDLP().Path, Files: f.ReadableFiles(), ForkServer: r.forks, Environ: r.proxies.Environ}, log)
+		return ytdlp.New(ytdlp.Config{Site: s, Path: f.YTDLP().Path, Files: f.ReadableFiles(), ForkServer: r.forks, JSRuntime: f.YTDLPJSRuntime, Environ: r.proxies.Environ}, log)
 	}
 	return stream.Tools{
-		Client: &http.Client{Transport: r.transport},
-		YTDLP:  func(s stream.Site) worker.Resolver { return newYTDLP(s) },
+		Choices: stream.Choices{PlayerClients: f.YTDLPClients, POTokenURL: f.YTDLPPOTokenURL, JSRuntime: f.YTDLPJSRuntime},
+		Client:  &http.Client{Transport: r.transport},
+		YTDLP:   func(s stream.Site) worker.Resolver { return newYTDLP(s) },
 		Streamlink: func(s stream.Site) worker.Resolver {
 			return streamlink.New(streamlink.Config{Site: s, Path: f.Streamlink().Path, Files: f.ReadableFiles(), Environ: r.proxies.Environ}, log)
 		},

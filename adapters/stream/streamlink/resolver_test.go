@@ -14,6 +14,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/pythontool/pythontooltest"
 	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
+	"github.com/stream-monitor/stream-monitor/adapters/stream"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/streamlink"
 	source "github.com/stream-monitor/stream-monitor/adapters/stream/youtube"
 	"github.com/stream-monitor/stream-monitor/application/worker"
@@ -75,7 +76,7 @@ func TestEveryOutputGivesItsState(t *testing.T) {
 		"nothing":                {0, "", "", watch.ToolFailed, printed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := streamlink.Read(source.Site, subprocess.Result{ExitCode: c.exit, Stdout: []byte(c.stdout), Stderr: []byte(c.stderr)})
+			got := streamlink.Read(source.Site(stream.Choices{}), subprocess.Result{ExitCode: c.exit, Stdout: []byte(c.stdout), Stderr: []byte(c.stderr)})
 			if got.State != c.state || got.Manifest+got.Detail != c.says || (got.Manifest != "") != (c.state == watch.ManifestFound) || len(got.Renditions) > 0 {
 				t.Errorf("got %+v", got)
 			}
@@ -88,7 +89,7 @@ func TestEveryOutputGivesItsState(t *testing.T) {
 
 func TestAMisbehavingToolNeverGivesAState(t *testing.T) {
 	pythontooltest.Run(t, func(path string, timeout time.Duration, log *slog.Logger) pythontooltest.Resolver {
-		return streamlink.New(streamlink.Config{Site: source.Site, Path: path, Timeout: timeout}, log)
+		return streamlink.New(streamlink.Config{Site: source.Site(stream.Choices{}), Path: path, Timeout: timeout}, log)
 	})
 }
 
@@ -106,7 +107,7 @@ func TestAPageWithoutEndCostsOneQuestion(t *testing.T) {
 func realTool(t *testing.T) *streamlink.Resolver {
 	t.Helper()
 	path := pythontooltest.Find(t, "STREAMLINK_PATH", "streamlink")
-	return streamlink.New(streamlink.Config{Site: source.Site, Path: path, Files: []string{}, Timeout: time.Minute}, discardLog)
+	return streamlink.New(streamlink.Config{Site: source.Site(stream.Choices{}), Path: path, Files: []string{}, Timeout: time.Minute}, discardLog)
 }
 
 // TestTheRealToolFindsAManifestOfEveryPlayableVideo runs the installed streamlink for a video in
@@ -130,21 +131,21 @@ func TestTheRealToolFindsAManifestOfEveryPlayableVideo(t *testing.T) {
 }
 
 func TestAListOfStreamsSaysWhatTheirMediaNeed(t *testing.T) {
-	const stream = `{"type":"hls","url":"https://a.test/720","master":"https://a.test/master","headers":{"User-Agent":"streamlink","Cookie":"s3cr3t=1","Accept":"*/*"}}`
+	const one = `{"type":"hls","url":"https://a.test/720","master":"https://a.test/master","headers":{"User-Agent":"streamlink","Cookie":"s3cr3t=1","Accept":"*/*"}}`
 	for name, c := range map[string]struct{ list, says string }{
-		"a stream":           {`{"streams":{"worst":{"type":"hls-multi"},"720p":` + stream + `}}`, "https://a.test/master map[cookie:s3cr3t=1 user-agent:streamlink]"},
+		"a stream":           {`{"streams":{"worst":{"type":"hls-multi"},"720p":` + one + `}}`, "https://a.test/master map[cookie:s3cr3t=1 user-agent:streamlink]"},
 		"no URL":             {`{"streams":{"best":{"type":"hls-multi"}}}`, "no stream has a URL of its own map[]"},
 		"none":               {`{"error":"No playable streams found on this URL: https://a.test/x"}`, "No playable streams found on this URL: https://a.test/… map[]"},
 		"a list of odd form": {`{"streams":["` + `s3cr3t` + `"]}`, "its list of streams cannot be read map[]"},
 		"a list that is cut": {`{"streams":{"720p":{"headers":{"Cookie":"s3cr3t=1`, "its list of streams cannot be read map[]"},
 	} {
-		got := streamlink.Read(source.Site, subprocess.Result{Stdout: []byte(c.list)})
+		got := streamlink.Read(source.Site(stream.Choices{}), subprocess.Result{Stdout: []byte(c.list)})
 		header := got.Header.For(&url.URL{Scheme: "https", Host: "a.test"})
 		expect.Equal(t, name+" gives", got.Manifest+got.Detail+" "+fmt.Sprint(header), c.says)
 	}
 	y := pythontooltest.YouTube(t)
 	y.Add(pythontooltest.URL.ID(), youtube.Video{State: youtube.Live, Source: pythontooltest.Ladder})
-	site := source.Site
+	site := source.Site(stream.Choices{})
 	site.MediaHeaders = true
 	path := pythontooltest.Find(t, "STREAMLINK_PATH", "streamlink")
 	got := streamlink.New(streamlink.Config{Site: site, Path: path}, discardLog).Resolve(t.Context(), pythontooltest.URL)
@@ -162,7 +163,7 @@ func TestTheRealToolFindsTheMasterOfSeparateVideoAndAudio(t *testing.T) {
 	path := pythontooltest.Find(t, "STREAMLINK_PATH", "streamlink")
 	for _, where := range []string{os.Getenv("PATH"), filepath.Dir(path)} {
 		t.Setenv("PATH", where)
-		got := streamlink.New(streamlink.Config{Site: source.Site, Path: path}, discardLog).Resolve(t.Context(), pythontooltest.URL)
+		got := streamlink.New(streamlink.Config{Site: source.Site(stream.Choices{}), Path: path}, discardLog).Resolve(t.Context(), pythontooltest.URL)
 		if got.State != watch.ManifestFound || !strings.Contains(got.Manifest, "/hls_variant/") {
 			t.Errorf("with PATH %s: got %+v", where, got)
 		}
@@ -177,7 +178,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte("error: No playable streams found"), []byte(""), 1)
 	f.Add([]byte(""), []byte("Traceback"), 1)
 	f.Fuzz(func(t *testing.T, stdout, stderr []byte, exit int) {
-		got := streamlink.Read(source.Site, subprocess.Result{ExitCode: exit, Stdout: stdout, Stderr: stderr})
+		got := streamlink.Read(source.Site(stream.Choices{}), subprocess.Result{ExitCode: exit, Stdout: stdout, Stderr: stderr})
 		if got.State.Known() {
 			t.Errorf("streamlink cannot know %s", got.State)
 		}

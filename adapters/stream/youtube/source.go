@@ -1,6 +1,8 @@
 package youtube
 
 import (
+	"strings"
+
 	"github.com/stream-monitor/stream-monitor/adapters/stream"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/youtube/browse"
 	"github.com/stream-monitor/stream-monitor/application/worker"
@@ -9,25 +11,43 @@ import (
 
 // Source makes the adapters of YouTube: yt-dlp, streamlink if yt-dlp learns nothing (section 5.2), and oEmbed.
 func Source(t stream.Tools) worker.Source {
-	return worker.Source{Resolver: t.InOrder(t.YTDLP(Site), t.Streamlink(Site)), Prober: NewProber(t.Client)}
+	s := Site(t.Choices)
+	return worker.Source{Resolver: t.InOrder(t.YTDLP(s), t.Streamlink(s)), Prober: NewProber(t.Client)}
 }
 
 // Listers makes the ways to list the streams of a channel of YouTube, in the order in which they are asked: its own
 // request, which costs one exchange, and yt-dlp, which outlives a change of that request.
 func Listers(t stream.Tools) []stream.Lister {
-	return []stream.Lister{t.Guarded(browse.Source, browse.New(t.Client)), t.YTDLPLister(Site)}
+	return []stream.Lister{t.Guarded(browse.Source, browse.New(t.Client)), t.YTDLPLister(Site(t.Choices))}
 }
 
-// withoutJIT makes deno interpret YouTube's challenges. Otherwise it reserves 512 MiB for machine
+// Site is YouTube as yt-dlp and streamlink are asked about it, as an operator chooses.
+func Site(c stream.Choices) stream.Site {
+	s := site
+	if name, _, _ := strings.Cut(c.JSRuntime, ":"); name != "node" { // which does not know the option that yt-dlp gives it then
+		s.Options = append(s.Options, "--extractor-args", withoutJIT)
+	}
+	if c.POTokenURL != "" {
+		s.Options = append(s.Options, "--extractor-args", "youtubepot-bgutilhttp:base_url="+c.POTokenURL)
+	}
+	withDASH := "youtube:formats=incomplete"
+	if c.PlayerClients != "" {
+		clients := "player_client=" + c.PlayerClients
+		s.Options = append(s.Options, "--extractor-args", "youtube:"+clients)
+		withDASH += ";" + clients // the later arguments of an extractor replace the earlier ones
+	}
+	s.ListDASH = []string{"--extractor-args", withDASH}
+	return s
+}
+
+// withoutJIT makes a runtime interpret YouTube's challenges. Otherwise deno reserves 512 MiB for machine
 // code, which count, so that no limit would keep it within a pod. A challenge takes twice the CPU time.
 const withoutJIT = "youtube-ejs:jitless=true"
 
-// Site is YouTube as yt-dlp and streamlink are asked about it. "Video unavailable" introduces every kind
-// of reason, so it means a removed video only if nothing follows.
-var Site = stream.Site{
+// site is what no choice changes. "Video unavailable" introduces every kind of reason, so it means a removed
+// video only if nothing follows.
+var site = stream.Site{
 	Title:    "YouTube",
-	Options:  []string{"--extractor-args", withoutJIT},
-	ListDASH: []string{"--extractor-args", "youtube:formats=incomplete"},
 	Channels: stream.Channels{ID: browse.ChannelID, Page: browse.StreamsPage, NoStreams: []string{"does not have a streams tab"}},
 	Reasons: []stream.Reason{
 		{State: watch.Offline, Phrases: []string{"offline"}, Whole: true}, // no encoder is connected

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/adapters/stream"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/youtube"
 	"github.com/stream-monitor/stream-monitor/domain/channel"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -14,7 +15,7 @@ import (
 
 // Read lets the tests read a run's output without the run.
 func Read(streamID string, stdout, stderr []byte) watch.Resolution {
-	answer, _ := read(youtube.Site, streamID, stdout, stderr)
+	answer, _ := read(youtube.Site(stream.Choices{}), streamID, stdout, stderr)
 	return answer
 }
 
@@ -56,5 +57,5 @@ func ReadReplies(said string) error {
 
 // ReadList lets the tests read the output of a run about a channel without the run.
 func ReadList(stdout, stderr []byte) (channel.Listing, error) {
-	return readList(youtube.Site, stdout, stderr)
+	return readList(youtube.Site(stream.Choices{}), stdout, stderr)
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/pythontool/pythontooltest"
 	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
+	"github.com/stream-monitor/stream-monitor/adapters/stream"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/youtube"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ytdlp"
 	"github.com/stream-monitor/stream-monitor/test/harness/await"
@@ -34,7 +35,7 @@ func inBothWays(t *testing.T, test func(t *testing.T, newResolver resolverMaker)
 	path := pythontooltest.Find(t, "YTDLP_PATH", "yt-dlp")
 	t.Run("as a command", func(t *testing.T) {
 		test(t, func(c ytdlp.Config) *ytdlp.Resolver {
-			c.Site, c.Path, c.Files = youtube.Site, path, []string{}
+			c.Site, c.Path, c.Files = youtube.Site(stream.Choices{}), path, []string{}
 			return ytdlp.New(c, discardLog)
 		})
 	})
@@ -48,7 +49,7 @@ func inBothWays(t *testing.T, test func(t *testing.T, newResolver resolverMaker)
 				}
 				server.Close()
 			})
-			c.Site, c.Path, c.Files, c.ForkServer = youtube.Site, path, []string{}, server
+			c.Site, c.Path, c.Files, c.ForkServer = youtube.Site(stream.Choices{}), path, []string{}, server
 			return ytdlp.New(c, discardLog)
 		})
 	})

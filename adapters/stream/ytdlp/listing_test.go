@@ -9,6 +9,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/pythontool"
 	"github.com/stream-monitor/stream-monitor/adapters/internal/pythontool/pythontooltest"
+	"github.com/stream-monitor/stream-monitor/adapters/stream"
 	source "github.com/stream-monitor/stream-monitor/adapters/stream/youtube"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ytdlp"
 	"github.com/stream-monitor/stream-monitor/domain/channel"
@@ -76,7 +77,7 @@ func realTool(t *testing.T) *ytdlp.Resolver {
 	path := pythontooltest.Find(t, "YTDLP_PATH", "yt-dlp")
 	server := ytdlp.NewForkServer(path, []string{}, discardLog)
 	t.Cleanup(server.Close)
-	return ytdlp.New(ytdlp.Config{Site: source.Site, Path: path, Files: []string{}, ForkServer: server}, discardLog)
+	return ytdlp.New(ytdlp.Config{Site: source.Site(stream.Choices{}), Path: path, Files: []string{}, ForkServer: server}, discardLog)
 }
 
 func TestTheRealToolSaysWhyAChannelCannotBeListed(t *testing.T) {

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/pythontool/pythontooltest"
+	"github.com/stream-monitor/stream-monitor/adapters/stream"
+	source "github.com/stream-monitor/stream-monitor/adapters/stream/youtube"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ytdlp"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
@@ -230,4 +232,23 @@ func FuzzRead(f *testing.F) {
 		}
 		pythontooltest.CheckResolution(t, got, ytdlp.MaxURL)
 	})
+}
+
+func TestTheRealToolTakesTheChoicesOfAnOperator(t *testing.T) {
+	y := pythontooltest.YouTube(t)
+	y.Add(pythontooltest.URL.ID(), youtube.Video{State: youtube.Live, Source: pythontooltest.Ladder})
+	path := pythontooltest.Find(t, "YTDLP_PATH", "yt-dlp")
+	for name, c := range map[string]stream.Choices{
+		"one client":                {PlayerClients: "visionos"},
+		"all but one":               {PlayerClients: "default,-web"},
+		"a server without a plugin": {POTokenURL: "http://127.0.0.1:4416"},
+		"another runtime":           {JSRuntime: "quickjs:/nowhere/qjs"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := ytdlp.New(ytdlp.Config{Site: source.Site(c), Path: path, Files: []string{}, JSRuntime: c.JSRuntime}, discardLog)
+			if got := r.Resolve(t.Context(), pythontooltest.URL); got.State != watch.Live || len(got.Renditions) == 0 {
+				t.Errorf("got %s (%s)", got.State, got.Detail)
+			}
+		})
+	}
 }

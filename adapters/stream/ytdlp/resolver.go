@@ -36,6 +36,7 @@ type Config struct {
 	MaxMemory     int64         // bytes that each process may allocate, Linux only; default MaxMemory
 	Files         []string      // further files and folders that the tool may read; nil: it is not confined (Linux only)
 	ForkServer    *ForkServer   // runs the yt-dlp at Path; nil: each run starts the command
+	JSRuntime     string        // what runs JavaScript, NAME or NAME:PATH; empty: what yt-dlp finds
 
 	Environ func(context.Context) []string // environment of one run; nil, or its result nil: subprocess.Environment()
 }
@@ -80,13 +81,21 @@ func New(c Config, log *slog.Logger) *Resolver {
 			"--ignore-config", "--ignore-no-formats-error", "--no-playlist",
 			"--socket-timeout", strconv.Itoa(int(c.SocketTimeout / time.Second)),
 			"--extractor-retries", "1",
-		}, c.Site.Options),
+		}, RuntimeOptions(c.JSRuntime), c.Site.Options),
 		log: log.With("component", "yt-dlp"),
 	}
 	if c.ForkServer != nil {
 		r.tool.Exec = c.ForkServer.Run
 	}
 	return r
+}
+
+// RuntimeOptions returns the options that choose what runs JavaScript, as Config.JSRuntime.
+func RuntimeOptions(runtime string) []string {
+	if runtime == "" {
+		return nil
+	}
+	return []string{"--no-js-runtimes", "--js-runtimes", runtime}
 }
 
 // Resolve implements worker.Resolver. It runs yt-dlp once, and a second time for DASH

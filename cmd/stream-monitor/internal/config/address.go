@@ -51,6 +51,16 @@ func parseHTTPURL(text string, _ *kong.Tag) (any, error) {
 	return strings.TrimSuffix(text, "/"), nil
 }
 
+// parseProviderURL reads a URL that is an argument of a tool, which separates some characters and shows it to
+// everybody on the machine.
+func parseProviderURL(text string, tag *kong.Tag) (any, error) {
+	accepted, err := parseHTTPURL(text, tag)
+	if err != nil || strings.ContainsAny(text, "@;,\\") {
+		return nil, errors.New("accepted is http(s)://HOST[:PORT], without a user and a password")
+	}
+	return accepted, nil
+}
+
 func parseDSN(text string, _ *kong.Tag) (any, error) {
 	u, err := url.Parse(text)
 	isURL := err == nil && (u.Scheme == "postgres" || u.Scheme == "postgresql")

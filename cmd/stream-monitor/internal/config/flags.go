@@ -100,6 +100,9 @@ func (f OpinionFlags) Power() notify.OpinionPower {
 // workers in their environment.
 type WatchingFlags struct {
 	YTDLPPath       string `name:"ytdlp-path" env:"YTDLP_PATH" placeholder:"FILE" help:"Path of yt-dlp. Default: the one that \"make tools\" installed, else the one in PATH."`
+	YTDLPClients    string `name:"ytdlp-player-clients" type:"clients" env:"YTDLP_PLAYER_CLIENTS" kept:"" placeholder:"NAME,…" help:"Clients of YouTube as which yt-dlp asks for a stream, such as visionos,web, or default,-web. Default: those of yt-dlp."`
+	YTDLPPOTokenURL string `name:"ytdlp-po-token-url" type:"providerurl" env:"YTDLP_PO_TOKEN_URL" kept:"" placeholder:"URL" help:"Server of bgutil-ytdlp-pot-provider, such as http://127.0.0.1:4416, which makes proof-of-origin tokens. Its plugin has to be installed with yt-dlp. Default: none."`
+	YTDLPJSRuntime  string `name:"ytdlp-js-runtime" type:"jsruntime" env:"YTDLP_JS_RUNTIME" kept:"" placeholder:"NAME[:PATH]" help:"What runs YouTube's JavaScript challenges: deno, node, bun or quickjs, and where it is. Default: deno, in PATH or beside yt-dlp."`
 	StreamlinkPath  string `env:"STREAMLINK_PATH" placeholder:"FILE" help:"Path of streamlink, which is used when yt-dlp fails. Default: as for yt-dlp."`
 	FFmpegPath      string `name:"ffmpeg-path" env:"FFMPEG_PATH" placeholder:"FILE" help:"Path of ffmpeg. Default: as for yt-dlp."`
 	DecoderPath     string `env:"DECODER_PATH" placeholder:"FILE" help:"Path of segment-decoder, which stays up between segments and takes a tenth of ffmpeg's CPU for small ones; off: ffmpeg decodes every segment, and most optional detectors know nothing. Default: the one beside this program, else as for yt-dlp."`

@@ -18,6 +18,7 @@ var parsers = map[string]parser{
 	"address":       parseAddress,
 	"apikey":        parseAPIKey,
 	"callback":      parseCallback,
+	"clients":       parseClients,
 	"choice":        parseChoice,
 	"config":        parseConfig,
 	"decimal":       parseDecimal,
@@ -26,6 +27,7 @@ var parsers = map[string]parser{
 	"file":          parseFile,
 	"httpurl":       parseHTTPURL,
 	"image":         parseImage,
+	"jsruntime":     parseJSRuntime,
 	"time":          parseTime,
 	"key":           parseKey,
 	"dnslabel":      parseDNSLabel,
@@ -33,6 +35,7 @@ var parsers = map[string]parser{
 	"dnsname":       parseDNSName,
 	"networks":      parseNetworks,
 	"path":          parsePath,
+	"providerurl":   parseProviderURL,
 	"proxy":         parseProxy,
 	"certificates":  parseCertificates,
 	"signing":       parseSigning,
@@ -53,6 +56,29 @@ func parseChoice(text string, tag *kong.Tag) (any, error) {
 		return text, nil
 	}
 	return nil, fmt.Errorf("accepted are %s", strings.Join(words, ", "))
+}
+
+var (
+	clientPattern    = regexp.MustCompile(`^-?[a-z0-9_]{1,40}$`)
+	jsRuntimePattern = regexp.MustCompile(`^(deno|node|bun|quickjs)(:/.+)?$`)
+)
+
+// parseClients reads names of clients of yt-dlp. Those with a minus are left out of the default ones.
+func parseClients(text string, _ *kong.Tag) (any, error) {
+	names := strings.Split(text, ",")
+	for i, name := range names {
+		if names[i] = strings.TrimSpace(name); !clientPattern.MatchString(names[i]) {
+			return nil, errors.New("accepted are names of clients of yt-dlp, such as visionos,web, or default,-web")
+		}
+	}
+	return strings.Join(names, ","), nil
+}
+
+func parseJSRuntime(text string, _ *kong.Tag) (any, error) {
+	if !jsRuntimePattern.MatchString(text) {
+		return nil, errors.New("accepted are deno, node, bun and quickjs, also with a path, such as node:/usr/bin/node")
+	}
+	return text, nil
 }
 
 // parseInteger reads a whole number in the range of the tags min and max.

@@ -10,6 +10,7 @@ import (
 func TestSettingsReachWorkers(t *testing.T) { // P5
 	flags := map[string]string{
 		"YTDLP_PATH": "/opt/yt-dlp", "STREAMLINK_PATH": "/opt/streamlink", "FFMPEG_PATH": "/opt/ffmpeg", "DECODER_PATH": "/opt/segment-decoder", "LAUNCHER_PATH": "/opt/tool-launcher",
+		"YTDLP_PLAYER_CLIENTS": "default,-web", "YTDLP_PO_TOKEN_URL": "http://127.0.0.1:4416", "YTDLP_JS_RUNTIME": "node:/opt/node",
 		"STREAM_RENDITION": "best", "EVIDENCE_CAPTURE": "off", "EVIDENCE_BUDGET_MIB": "64", "HTTP_PROXY": "http://p:1", "HTTPS_PROXY": "http://p:2",
 		"EGRESS_PROXIES": "http://u:w@p:3,direct", "EGRESS_QUESTIONS_PER_HOUR": "600",
 	}

@@ -191,6 +191,10 @@ func TestEachProblemIsFound(t *testing.T) {
 		"one that is too old": {func(m *machine) {
 			m.tool("yt-dlp", strings.ReplaceAll(newYTDLP, "deno-2.9.8", "deno-1.4.0 (unsupported)"))
 		}, warn, "JavaScript runtime", []string{"deno-1.4.0 (unsupported)"}},
+		"one that is chosen": {func(m *machine) {
+			m.settings.Watching.YTDLPJSRuntime = "node"
+			m.tool("yt-dlp", strings.ReplaceAll(newYTDLP, "deno-2.9.8", "${*##*--js-runtimes }-24.1.0"))
+		}, fine, "JavaScript runtime", []string{"node-24.1.0"}},
 		"one of two is good": {func(m *machine) {
 			m.tool("yt-dlp", strings.ReplaceAll(newYTDLP, "deno-2.9.8", "deno-1.4.0 (unsupported), node-24.1.0"))
 		}, fine, "JavaScript runtime", nil},

@@ -102,8 +102,8 @@ func (c toolsCheck) challengeSolver(ctx context.Context, t config.Tool) []findin
 	runtime := finding{
 		subject:  "JavaScript runtime",
 		verdict:  warn,
-		expected: "one that yt-dlp uses: deno 2.3 or newer",
-		advice:   `run "make tools", or: pip install deno; without it YouTube offers fewer qualities, or none`,
+		expected: "one that yt-dlp uses: deno 2.3 or newer, or that of YTDLP_JS_RUNTIME",
+		advice:   `run "make tools", or: pip install deno, or set YTDLP_JS_RUNTIME; without it YouTube offers fewer qualities, or none`,
 	}
 	scripts := finding{
 		subject:  "yt-dlp-ejs",
@@ -111,7 +111,8 @@ func (c toolsCheck) challengeSolver(ctx context.Context, t config.Tool) []findin
 		expected: "the challenge solver that belongs to yt-dlp",
 		advice:   `run "make tools", or: pip install --upgrade "yt-dlp[default]"`,
 	}
-	answer, err := runTool(ctx, c.confined(true), t.Path, "--ignore-config", "--verbose")
+	options := append([]string{"--ignore-config", "--verbose"}, ytdlp.RuntimeOptions(c.settings.Watching.YTDLPJSRuntime)...)
+	answer, err := runTool(ctx, c.confined(true), t.Path, options...)
 	if err != nil {
 		runtime.found, scripts.found = "unknown: yt-dlp "+err.Error(), "unknown: yt-dlp "+err.Error()
 		return []finding{runtime, scripts}
