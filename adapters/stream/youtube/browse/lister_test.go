@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -203,8 +204,10 @@ func entry(more string) string {
 	return `{"richItemRenderer":{"content":{"lockupViewModel":{"contentId":"abcdefghijk","contentType":"LOCKUP_CONTENT_TYPE_VIDEO"` + more + `}}}}`
 }
 
-func badge(text, style string) string {
-	return `,"contentImage":{"thumbnailViewModel":{"overlays":[{"thumbnailOverlayBadgeViewModel":{"thumbnailBadges":[{"thumbnailBadgeViewModel":{"text":"` + text + `","badgeStyle":"` + style + `"}}]}}]}}`
+// badge is a mark on the picture of an entry, which may also have a duration.
+func badge(text, style string, duration ...string) string {
+	return `,"contentImage":{"thumbnailViewModel":{"overlays":[{"thumbnailOverlayBadgeViewModel":{"thumbnailBadges":[` +
+		`{"thumbnailBadgeViewModel":{"text":"` + text + `","badgeStyle":"` + style + `"}},{"thumbnailBadgeViewModel":{"text":"` + strings.Join(duration, "") + `"}}]}}]}}`
 }
 
 func old(more string) string {
@@ -216,6 +219,7 @@ func TestAnEntryThatIsNotUnderstoodMakesTheListingPartial(t *testing.T) {
 		state   channel.State // empty: it is not listed
 		partial bool
 	}
+	const twice = 2 // as often is each entry on the page
 	unknown := outcome{partial: true}
 	for name, c := range map[string]struct {
 		entry string
@@ -223,7 +227,7 @@ func TestAnEntryThatIsNotUnderstoodMakesTheListingPartial(t *testing.T) {
 	}{
 		"no mark":                  {entry(""), outcome{channel.Unclear, false}},
 		"a mark that is not known": {entry(badge("SOON", "X")), outcome{channel.Unclear, false}},
-		"live":                     {entry(badge("LIVE", "THUMBNAIL_OVERLAY_BADGE_STYLE_LIVE")), outcome{channel.Live, false}},
+		"live":                     {entry(badge("LIVE", "THUMBNAIL_OVERLAY_BADGE_STYLE_LIVE", "1:02:03")), outcome{channel.Live, false}},
 		"upcoming":                 {entry(badge("UPCOMING", "X")), outcome{channel.Upcoming, false}},
 		"a duration":               {entry(badge("59:59", "X")), outcome{channel.Ended, false}},
 		"an older one, no mark":    {old(""), outcome{channel.Unclear, false}},
@@ -239,10 +243,13 @@ func TestAnEntryThatIsNotUnderstoodMakesTheListingPartial(t *testing.T) {
 		"null":                     {`null`, unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := must.Get(browse.ReadTab(channelID, []byte(page(channelID, "["+c.entry+"]")), nil))(t)
+			got := must.Get(browse.ReadTab(channelID, []byte(page(channelID, "["+strings.Join(slices.Repeat([]string{c.entry}, twice), ",")+"]")), nil))(t)
 			have := outcome{partial: got.Partial}
-			if len(got.Streams) > 0 {
-				have.state = got.Streams[0].State
+			for _, s := range got.Streams {
+				have.state += s.State
+				if s.ScheduledStart.Year() > 9999 {
+					t.Errorf("it starts at %v", s.ScheduledStart)
+				}
 			}
 			expect.Equal(t, "the entry", have, c.want)
 		})

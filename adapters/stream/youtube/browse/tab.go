@@ -199,13 +199,13 @@ func (p *pages) readMore(body []byte) error {
 func (p *pages) add(items []json.RawMessage) {
 	for _, raw := range items {
 		var i item
-		known := json.Unmarshal(raw, &i) == nil
-		if token := i.Continuation.token(); known && token != "" {
+		err := json.Unmarshal(raw, &i)
+		if token := i.Continuation.token(); token != "" {
 			p.continuation = token
 			continue
 		}
 		s, is := i.stream()
-		if !known || !is || len(p.Streams) == MaxStreams {
+		if err != nil || !is || len(p.Streams) == MaxStreams {
 			p.Partial = true
 			continue
 		}
