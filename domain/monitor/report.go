@@ -93,6 +93,8 @@ type Answer struct {
 	Order           Order `json:"order"`
 	Revision        int   `json:"revision,omitempty"`         // the newest of the monitor; a worker with an older one requests its assignment again
 	ThumbnailWanted bool  `json:"thumbnail_wanted,omitempty"` // a page shows this monitor: the worker uploads thumbnails until an answer says otherwise
+
+	OfficialState *OfficialState `json:"official_state,omitempty"` // nil: none younger than OfficialStateLife is known
 }
 
 // Order says whether a worker goes on.

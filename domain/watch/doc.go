@@ -34,6 +34,7 @@
 //	signal          the conditions that end without an event           16.1
 //	task, cadence   which task is due when; backoff                    5.4, 6.2, 7.3, 10.2, S17
 //	schedule        a start that is late                               7.5
+//	officialstate   what the source's API says: fewer questions        7.4, S23
 //	clock, snapshot a clock that was set; what a successor restores    S1, S11
 //
 // Alerts and recoveries alternate. Each outage is alerted once. No event states

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // Observation is the result of a Task, which may be a failure. Only the types of
@@ -208,6 +209,12 @@ type ClockStep struct {
 	By time.Duration `json:"by"` // negative: the clock was set back
 }
 
+// OfficialState says what the official API of the stream's source has answered (decision S23).
+type OfficialState struct {
+	Status  monitor.StreamStatus `json:"status"`   // monitor.StreamUnknown: it does not know the stream, or tells no state of it
+	AskedAt time.Time            `json:"asked_at"` // by the worker's clock
+}
+
 // RulesChanged says that a caller has changed the monitor's configuration (section
 // 16.6). The watch goes on by the new rules.
 type RulesChanged struct {
@@ -233,6 +240,7 @@ func (RenditionLook) kind() TaskKind { return TaskRendition }
 func (Tick) kind() TaskKind          { return TaskWake }
 func (ClockStep) kind() TaskKind     { return clockStep }
 func (RulesChanged) kind() TaskKind  { return rulesChanged }
+func (OfficialState) kind() TaskKind { return officialState }
 
 // FailureKind classifies a failure. A failure of the media in last_error begins
 // with its kind.

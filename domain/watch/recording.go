@@ -121,6 +121,8 @@ func decodeObservation(k TaskKind, raw json.RawMessage) (Observation, error) {
 		return decodeAs[ClockStep](raw)
 	case rulesChanged:
 		return decodeAs[RulesChanged](raw)
+	case officialState:
+		return decodeAs[OfficialState](raw)
 	}
 	return nil, fmt.Errorf("recording: unknown kind of observation %q", k)
 }

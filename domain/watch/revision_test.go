@@ -28,6 +28,7 @@ func durableState(t *testing.T, snapshot []byte) string {
 		Feeds      []map[string]any
 		Others     map[string]any
 		Text       map[string]any
+		Official   map[string]any
 		Conditions map[string]map[string]any
 		Blind      map[string]any
 		Statistics monitor.Statistics
@@ -47,13 +48,14 @@ func durableState(t *testing.T, snapshot []byte) string {
 	}
 	without(s.Blind, "since", "observed_at")
 	without(s.Others, "read_at", "turn_at")
+	without(s.Official, "asked_at")
 	without(s.Text, "read_at", "newest", "new_at", "state")
 	others, _ := s.Others["all"].([]any)
 	for _, r := range others {
 		without(r.(map[string]any), "looked_at", "newest", "moved_at", "lag", "stands")
 	}
 	s.Statistics.TotalSegmentsAnalyzed = 0
-	without(rest, "at", "last_check_at", "odd_segments", "feeds", "others", "text", "conditions", "blind", "statistics")
+	without(rest, "at", "last_check_at", "odd_segments", "feeds", "others", "text", "official", "conditions", "blind", "statistics")
 	durable, err := json.Marshal([]any{rest, s})
 	if err != nil {
 		t.Fatal(err)

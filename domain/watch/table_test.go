@@ -186,6 +186,9 @@ func rows() []observation {
 	segment("fails", func(a *watch.Analysis) { a.Failure = watch.NewFailure(watch.FailureNetwork, "no") })
 	segment("403", func(a *watch.Analysis) { a.Failure = watch.NewFailure(watch.FailureExpired, "403") })
 	segment("cannot be decoded", func(a *watch.Analysis) { a.Failure = watch.NewFailure(watch.FailureUndecodable, "no") })
+	for _, s := range []monitor.StreamStatus{monitor.StreamUpcoming, monitor.StreamLive, monitor.StreamEnded, monitor.StreamUnknown} {
+		row("the official API: "+string(s), func(w *world) watch.Observation { return watch.OfficialState{Status: s, AskedAt: at(w.now)} })
+	}
 	row("nothing, a second passes", func(w *world) watch.Observation { w.now++; return watch.Tick{} })
 	row("nothing, seven minutes pass", func(w *world) watch.Observation { w.now += 420; return watch.Tick{} })
 	return all

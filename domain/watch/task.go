@@ -32,8 +32,9 @@ const (
 	TaskRendition TaskKind = "rendition" // the playlist at URL; of a media playlist also key frames of the newest segment → RenditionLook
 
 	// The kinds of observations that no task asks for.
-	clockStep    TaskKind = "clock_step"    // ClockStep
-	rulesChanged TaskKind = "rules_changed" // RulesChanged
+	clockStep     TaskKind = "clock_step"     // ClockStep
+	rulesChanged  TaskKind = "rules_changed"  // RulesChanged
+	officialState TaskKind = "official_state" // OfficialState
 )
 
 // Lane returns where a task of this kind is done.
@@ -91,16 +92,16 @@ func (p planner) tasks() []Task {
 // resolveTask returns the task of the resolve lane. The question is due by its
 // cadence and when the server refuses the manifest's URLs. It is due once more when
 // a failure shows that an outage has reached its limit, when blindness reaches its own,
-// or when the reservation expires. A feed without a URL makes it due when the feed's
-// backoff ends. While the stream is watched, no question is due before the quota permits
-// it (decision S7).
+// when the reservation expires, and when the official API says something else
+// (officialMoments). A feed without a URL makes it due when the feed's backoff ends. While
+// the stream is watched, no question is due before the quota permits it (decision S7).
 func (p planner) resolveTask() Task {
 	r := p.state.Resolve
 	if r.ProbeDue {
 		return Task{Kind: TaskProbe, At: p.now, Egress: p.state.Manifest.Egress}
 	}
 	at := p.nextQuestionAt()
-	moments := []time.Time{p.state.Blind.limitAt(), p.expiresAt()}
+	moments := append(p.officialMoments(), p.state.Blind.limitAt(), p.expiresAt())
 	for _, f := range p.state.Feeds {
 		at = instant.Earliest(at, f.Outage.RenewAt)
 		moments = append(moments, f.Outage.askAt(), f.searchAt())
@@ -123,14 +124,19 @@ func (p planner) resolveTask() Task {
 // nextQuestionAt returns when the regular question is due. A moving playlist answers it
 // until movingLiveCheck after the last question, or until the manifest must be renewed
 // (decision S17). It does not answer for a claim, nor for a question that is being
-// retried. In an alerted outage an answer may have a better manifest.
+// retried. In an alerted outage an answer may have a better manifest. The official API
+// answers it for longer (decision S23).
 func (p planner) nextQuestionAt() time.Time {
 	r := &p.state.Resolve
 	retrying := r.Failures > 0 && r.Failures <= questionRetries
 	if r.Claim.open() || retrying || p.state.Feeds.outageAlerted() || p.state.Blind.Refused {
 		return r.NextAt
 	}
-	answeredUntil := r.LastBegan.Add(movingLiveCheck)
+	official := p.officialUntil()
+	if !p.state.monitoring() && !official.IsZero() {
+		return instant.Latest(r.NextAt, official)
+	}
+	answeredUntil := instant.Latest(r.LastBegan.Add(movingLiveCheck), official)
 	for _, end := range []time.Time{p.state.Feeds.movingUntil(), p.state.Manifest.renewAt()} {
 		if end.Before(answeredUntil) {
 			answeredUntil = end

@@ -1,6 +1,10 @@
 package watch
 
-import "time"
+import (
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
 
 // Urgency says which of several questions about streams a host asks first.
 type Urgency int
@@ -38,7 +42,7 @@ func (p planner) resolveUrgency(at time.Time) Urgency {
 		if p.state.Feeds.inOutage() || r.Claim.open() {
 			return UrgencyOutage
 		}
-	case r.LastBegan.IsZero(), r.Claim.open():
+	case r.LastBegan.IsZero(), r.Claim.open(), p.state.Official.Status == monitor.StreamLive:
 		return UrgencyStart
 	case !p.rules.ScheduledStart.IsZero() && !at.Before(p.rules.ScheduledStart):
 		return UrgencyStart

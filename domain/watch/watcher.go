@@ -33,6 +33,7 @@ type state struct {
 	Conditions  conditions           `json:"conditions"`
 	Blind       blindness            `json:"blind"`
 	Signalled   signalled            `json:"signalled,omitzero"`
+	Official    official             `json:"official,omitzero"`
 	Over        bool                 `json:"over,omitempty"`
 }
 
@@ -90,6 +91,8 @@ func (w *Watcher) Step(now time.Time, o Observation) []Effect {
 		w.handleClockStep(o)
 	case RulesChanged:
 		w.handleRulesChanged(o)
+	case OfficialState:
+		w.handleOfficialState(o)
 	case Tick:
 	}
 	otherRenditionLooks{&w.stream}.follow()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -52,6 +53,10 @@ func anyWorld(r *rapid.T, t *testing.T, end float64) *world {
 		w.segmentsFail = someSpans(r, "no segment", end)
 		w.unanswered = someSpans(r, "noAnswer", end)
 		w.refused = someSpans(r, "refused", end)
+		for _, s := range someSpans(r, "the official API answers", end) {
+			w.official = append(w.official, officialAnswer{s, rapid.SampledFrom([]monitor.StreamStatus{
+				monitor.StreamUpcoming, monitor.StreamLive, monitor.StreamEnded, monitor.StreamUnknown}).Draw(r, "with")})
+		}
 		w.refusal = rapid.SampledFrom([]watch.FailureKind{watch.FailureRefused, watch.FailureRateLimited}).Draw(r, "refusal")
 		w.separateTracks = rapid.Bool().Draw(r, "picture and sound apart")
 		w.viaMaster = rapid.Bool().Draw(r, "listed in a master")

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -68,6 +69,11 @@ func restarts(s ...float64) option { return func(w *world) { w.cuts = spans(s) }
 // says is YouTube's answer for a time.
 func says(state watch.StreamState, from, to float64) option {
 	return func(w *world) { w.answers[span{from, to}] = state }
+}
+
+// apiSays is the answer of the official API for a time.
+func apiSays(status monitor.StreamStatus, from, to float64) option {
+	return func(w *world) { w.official = append(w.official, officialAnswer{span{from, to}, status}) }
 }
 
 func failing(as watch.FailureKind) option { return func(w *world) { w.failure = as } }

@@ -77,6 +77,7 @@ type world struct {
 	rename          func(uri string) string           // the URI of a segment in the present reading; nil: it stays
 	copyDelays      []int                             // by how many segments each server's copy of a playlist is late, in turn
 	answers         map[span]watch.StreamState        // answers of YouTube
+	official        []officialAnswer                  // of the official API, which is asked every 30 s
 	separateTracks  bool                              // picture and sound have a playlist each
 	heights         []int                             // of the renditions; none: one rendition, of which nothing is known
 	viaMaster       bool                              // a master playlist lists the renditions
@@ -100,6 +101,7 @@ type world struct {
 	readingCount  int // each reading may come from another copy
 	urls          map[string]bool
 	pending       []outcome
+	officialAt    float64 // when the official API is asked next
 	events        []seenEvent
 	signals       []monitor.Signal
 	begun         map[watch.TaskKind][]float64 // when tasks began
@@ -122,6 +124,12 @@ type world struct {
 	dueEvents      int // how many events the newest snapshot that was due knows of
 	reports        int // how many were stored
 	snapshots      int // how many of them had a snapshot
+}
+
+// officialAnswer is what the official API says in a time.
+type officialAnswer struct {
+	in     span
+	status monitor.StreamStatus
 }
 
 type outcome struct {
@@ -169,7 +177,7 @@ func scenario(t *testing.T, set ...option) *world {
 
 // from starts the watcher at a moment of the timeline.
 func (w *world) from(sec float64) *world {
-	w.now = sec
+	w.now, w.officialAt = sec, sec
 	w.watcher = watch.New(w.rules, at(sec))
 	return w
 }
@@ -216,9 +224,13 @@ func (w *world) until(end float64) *world {
 func (w *world) advance(end float64) bool {
 	w.t.Helper()
 	for {
+		w.askOfficial()
 		next, wake := w.startTasks()
 		moment := next
 		which := -1
+		if len(w.official) > 0 && !w.over && w.officialAt < moment {
+			moment, wake = w.officialAt, false
+		}
 		for i, p := range w.pending {
 			if p.at <= moment {
 				moment, which = p.at, i
@@ -271,6 +283,21 @@ func (w *world) startTasks() (next float64, wake bool) {
 	}
 	return next, wake
 }
+
+// askOfficial asks the official API every 30 s. The watcher learns the answer 5 s later, from the answer to a report.
+func (w *world) askOfficial() {
+	for ; len(w.official) > 0 && w.officialAt <= w.now; w.officialAt += 30 {
+		for _, a := range w.official {
+			if a.in.has(w.officialAt) {
+				w.pending = append(w.pending, outcome{noLane, w.officialAt + 5, watch.OfficialState{Status: a.status, AskedAt: at(w.officialAt)}})
+				break
+			}
+		}
+	}
+}
+
+// noLane is that of what no task has asked for.
+const noLane watch.Lane = -1
 
 func (w *world) busy(l watch.Lane) bool {
 	for _, p := range w.pending {
