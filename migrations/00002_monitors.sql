@@ -195,3 +195,18 @@ CREATE TABLE monitor_references (
 );
 -- An image is compressed already.
 ALTER TABLE monitor_references ALTER COLUMN image SET STORAGE EXTERNAL;
+
+-- What the YouTube Data API says of the stream of a monitor (decision S23). It is old 90 s after it was asked, so
+-- a crash may lose it.
+CREATE UNLOGGED TABLE official_states (
+    monitor_id VARCHAR(37) PRIMARY KEY,
+    status     VARCHAR(20) NOT NULL,
+    asked_at   TIMESTAMPTZ NOT NULL
+) WITH (fillfactor = 50);
+
+-- The use of that API by all gateways: officialstate.Account as JSON.
+CREATE TABLE official_account (
+    only_row BOOLEAN PRIMARY KEY DEFAULT true CHECK (only_row),
+    account  JSONB NOT NULL DEFAULT '{}'
+) WITH (fillfactor = 10); -- its one row changes often
+INSERT INTO official_account DEFAULT VALUES;

@@ -17,6 +17,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
+	"github.com/stream-monitor/stream-monitor/domain/officialstate"
 )
 
 // responseCase is a request with the status of its response.
@@ -214,6 +215,10 @@ func makeTrouble(api *testAPI, id monitor.ID) {
 func blockEgress(api *testAPI, _ monitor.ID) {
 	blocked := egress.Blocked
 	api.egress = []egress.Status{{Name: "proxy.example:3128", Source: monitor.YouTube, RestSec: 1740, Failures: 10, LastFailure: &blocked, Streams: 2, Questions: 9}, {Name: "direct", Source: monitor.YouTube, Budget: 60, PollIntervalSec: 45}}
+	api.youTubeAPI = &officialstate.Status{
+		UnitsUsed: 7001, UnitsPerDay: 10_000, ResetsAt: now.Add(5 * time.Hour), Streams: 120, AskedAt: new(ago(60)), NextAt: new(now.Add(5 * time.Hour)),
+		Failure: &officialstate.Failure{Kind: officialstate.QuotaExceeded, Detail: "HTTP 403: quotaExceeded: You have exceeded your quota."},
+	}
 }
 
 // ago returns the time this many seconds before now.

@@ -11,6 +11,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/egress"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/officialstate"
 )
 
 // ServiceInfo describes the gateway to people (section 17.4). It has no secret.
@@ -25,6 +26,9 @@ type ServiceInfo struct {
 
 	// BlindSpot returns what no worker can see, of all gateways; nil: nothing, or the database does not tell. It may be nil.
 	BlindSpot func(context.Context) *monitor.BlindSpot
+
+	// YouTubeAPI returns the use of the YouTube Data API by all gateways; nil: no key is set, or the database does not tell. It may be nil.
+	YouTubeAPI func(context.Context) *officialstate.Status
 
 	// Tools returns the tools of this gateway, by name. It may run them, within ctx.
 	Tools func(ctx context.Context) map[string]ToolInfo
@@ -58,17 +62,18 @@ type ToolInfo struct {
 }
 
 type serviceBody struct {
-	Version       string              `json:"version"`
-	Timezone      string              `json:"timezone"`
-	WorkerRuntime string              `json:"worker_runtime"`
-	Tools         map[string]ToolInfo `json:"tools"`
-	Limits        ServiceLimits       `json:"limits"`
-	Retention     ServiceRetention    `json:"retention"`
-	Egress        []egress.Status     `json:"egress"`
-	Unauthorized  int64               `json:"unauthorized"`
-	BlindSpot     *monitor.BlindSpot  `json:"blind_spot"`
-	Settings      []settingBody       `json:"settings"`
-	Presets       []presetBody        `json:"presets"`
+	Version       string                `json:"version"`
+	Timezone      string                `json:"timezone"`
+	WorkerRuntime string                `json:"worker_runtime"`
+	Tools         map[string]ToolInfo   `json:"tools"`
+	Limits        ServiceLimits         `json:"limits"`
+	Retention     ServiceRetention      `json:"retention"`
+	Egress        []egress.Status       `json:"egress"`
+	YouTubeAPI    *officialstate.Status `json:"youtube_api"`
+	Unauthorized  int64                 `json:"unauthorized"`
+	BlindSpot     *monitor.BlindSpot    `json:"blind_spot"`
+	Settings      []settingBody         `json:"settings"`
+	Presets       []presetBody          `json:"presets"`
 }
 
 type settingBody struct {
@@ -110,6 +115,12 @@ func (h serviceHandlers) read(c *gin.Context) error {
 	if h.info.BlindSpot != nil {
 		if body.BlindSpot = h.info.BlindSpot(c.Request.Context()); body.BlindSpot != nil {
 			body.BlindSpot.Since = h.localTime(body.BlindSpot.Since)
+		}
+	}
+	if h.info.YouTubeAPI != nil {
+		if s := h.info.YouTubeAPI(c.Request.Context()); s != nil {
+			s.ResetsAt, s.AskedAt, s.NextAt = h.localTime(s.ResetsAt), h.localTimeOrNull(s.AskedAt), h.localTimeOrNull(s.NextAt)
+			body.YouTubeAPI = s
 		}
 	}
 	if h.info.Tools != nil {

@@ -41,6 +41,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/feed"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/officialstate"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 	"github.com/stream-monitor/stream-monitor/test/harness/must"
@@ -83,6 +84,7 @@ type testAPI struct {
 	whenChecked func()       // called by the readiness check; may be nil
 	resolve     resolverFunc // of previews
 	egress      []egress.Status
+	youTubeAPI  *officialstate.Status
 
 	serverTimeout time.Duration // of the servers of the feed; 0: none
 	unvalidated   bool          // responses are not compared with openapi.yaml
@@ -161,6 +163,7 @@ func newTestAPI(t testing.TB, change ...func(*testConfig)) *testAPI {
 	api.hub = runFeed(t, api.feed)
 	info := testInfo()
 	info.Egress = func() []egress.Status { return api.egress }
+	info.YouTubeAPI = func(context.Context) *officialstate.Status { return api.youTubeAPI }
 	api.handlers = must.Get(httpapi.New(httpapi.Services{Monitors: service, Workers: intake.NewWorkerService(api.store, api.workers, func() time.Time { return now }, log), Evidence: records, History: past, Incidents: incidents.NewService(&api.incidents), Feed: api.hub, Routing: routes, Keys: keys, Audit: audit, SessionKeys: keyring.NewSessionKeys(&api.sessionKeys, func() (k keyring.SessionKey) { _, _ = rand.Read(k[:]); return k }), Thumbnails: evidences.NewThumbnails(&api.thumbnails, func() time.Time { return now }), References: newReferences(&api.references, func() time.Time { return now }), Info: info}, func(context.Context) error {
 		if api.whenChecked != nil {
 			api.whenChecked()

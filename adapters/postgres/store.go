@@ -101,6 +101,7 @@ type Store struct {
 	*EvidenceStore
 	*IncidentStore
 	*OpinionStore
+	*OfficialStore
 	*ExpiryStore
 	*Listener
 	*FeedStore
@@ -183,6 +184,7 @@ func New(dsn string, cfg Config) (*Store, error) {
 		EvidenceStore:    &EvidenceStore{db},
 		IncidentStore:    &IncidentStore{db},
 		OpinionStore:     &OpinionStore{db},
+		OfficialStore:    &OfficialStore{db},
 		ExpiryStore:      &ExpiryStore{db},
 		Listener:         &Listener{dsn, db.log, keepAliveInterval, keepAliveTimeout},
 		FeedStore:        &FeedStore{db},

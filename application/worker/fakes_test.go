@@ -146,6 +146,7 @@ type fakeGateway struct {
 	respond          func(monitor.Report) (monitor.Order, error) // nil: the order run
 	onRequest        func(ctx context.Context) error             // a failure before a report arrives; nil: none
 	onResponse       func() error                                // a failure of the response; nil: none
+	official         func() *monitor.OfficialState               // of answers; nil: none
 	revision         int                                         // of config and references
 	references       []detector.Reference
 	newestGeneration int // 0: any generation is accepted
@@ -182,19 +183,22 @@ func (g *fakeGateway) Assignment(_ context.Context, id monitor.ID, generation in
 func (g *fakeGateway) Report(ctx context.Context, _ monitor.ID, r monitor.Report) (monitor.Answer, error) {
 	g.called("report")
 	g.mu.Lock()
-	revision := g.revision
-	onRequest, onResponse := g.onRequest, g.onResponse
+	answer := monitor.Answer{Revision: g.revision}
+	onRequest, onResponse, official := g.onRequest, g.onResponse, g.official
 	g.mu.Unlock()
 	if onRequest != nil {
 		if err := onRequest(ctx); err != nil {
 			return monitor.Answer{}, err
 		}
 	}
-	order, err := g.store(r)
-	if err == nil && onResponse != nil {
+	var err error
+	if answer.Order, err = g.store(r); err == nil && onResponse != nil {
 		err = onResponse()
 	}
-	return monitor.Answer{Order: order, Revision: revision}, err
+	if official != nil {
+		answer.OfficialState = official()
+	}
+	return answer, err
 }
 
 func (g *fakeGateway) store(r monitor.Report) (monitor.Order, error) {

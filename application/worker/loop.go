@@ -116,6 +116,9 @@ func (l *loop) watch(ctx context.Context) error {
 			l.observe(o)
 		case a := <-l.revisions.changed:
 			l.adopt(a)
+		case o := <-l.reporter.official:
+			l.followClock()
+			l.step(watch.OfficialState{Status: o.status, AskedAt: l.clock.at(o.askedAt)})
 		case <-l.liveness.requests:
 		case err := <-l.reporter.workerEnd:
 			return err

@@ -21,6 +21,7 @@ type reporter struct {
 	w          *Worker
 	workerEnd  chan error // by which the loop ends, at most one value: nil if the gateway orders a stop, or an error
 	wake       chan struct{}
+	official   chan officialAnswer // the newest for the loop, at most one
 	revisions  *revisionFollower
 	thumbnails *thumbnailer
 	done       chan struct{} // closed when the goroutine has ended
@@ -39,6 +40,7 @@ type reporter struct {
 	lastAccepted time.Time // when it last accepted a report
 	lastWarned   time.Time
 	authFailure  authFailure
+	officialAt   time.Time // the AskedAt of the newest official state
 }
 
 func newReporter(force context.Context, w *Worker, revisions *revisionFollower, thumbnails *thumbnailer) *reporter {
@@ -47,6 +49,7 @@ func newReporter(force context.Context, w *Worker, revisions *revisionFollower, 
 		w:          w,
 		workerEnd:  make(chan error, 1),
 		wake:       make(chan struct{}, 1),
+		official:   make(chan officialAnswer, 1),
 		revisions:  revisions,
 		thumbnails: thumbnails,
 		done:       make(chan struct{}),
@@ -148,6 +151,7 @@ func (r *reporter) run() error {
 			r.recordSuccess(time.Since(began))
 			r.revisions.note(answer.Revision)
 			r.thumbnails.note(answer.ThumbnailWanted)
+			r.noteOfficialState(answer.OfficialState, began)
 			if answer.Order == monitor.Stop {
 				r.endWorker(nil)
 			}
@@ -166,6 +170,26 @@ func (r *reporter) run() error {
 		}
 	}
 	return nil
+}
+
+// officialAnswer is an official state as this process knows it.
+type officialAnswer struct {
+	status  monitor.StreamStatus
+	askedAt time.Time // by time.Now
+}
+
+// noteOfficialState passes a new official state to the loop. The report that was answered with it began at a time: its
+// way to the gateway makes the state look older than it is, never younger.
+func (r *reporter) noteOfficialState(o *monitor.OfficialState, began time.Time) {
+	if o == nil || o.AskedAt.Equal(r.officialAt) {
+		return
+	}
+	r.officialAt = o.AskedAt
+	select {
+	case <-r.official: // the loop has not taken it yet
+	default:
+	}
+	r.official <- officialAnswer{o.Status, began.Add(-o.Age())}
 }
 
 // awaitWork waits until there is something to send. It returns false when the reporter

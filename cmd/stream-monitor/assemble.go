@@ -150,7 +150,7 @@ func (a *assembly) makeServices(ctx context.Context) (err error) {
 		{Name: "audit list", Every: eventsInterval, Run: audit.Expire},
 		{Name: "destinations", Every: purgeInterval, Run: a.store.PurgeDestinations},
 	}
-	return nil
+	return a.addOfficialStates()
 }
 
 // makeSupervisor makes the supervisor, for which what answers callers and workers has waited.

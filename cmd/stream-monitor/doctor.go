@@ -33,6 +33,7 @@ func runDoctor(ctx context.Context, c *config.Doctor, out console) error {
 	}
 	ok, err := doctor.Doctor{
 		Settings: *c, Now: time.Now(), DatabaseTime: databaseTime, CheckCluster: checkCluster, CheckBucket: checkBucket, AskOpinion: askExample,
+		AskYouTubeAPI: newYouTubeAPI(list, c.YouTube.APIKey).Videos,
 		CheckLauncher: tool.CheckLauncher, Landlock: tool.Landlock, Missing: tool.Missing, OpenFiles: config.OpenFiles(), LookupHost: net.DefaultResolver.LookupHost, Probers: probers,
 	}.Examine(ctx, out.out)
 	if err == nil && !ok {

@@ -36,7 +36,8 @@ func (g *gatewayServer) serviceInfo() *httpapi.ServiceInfo {
 			}
 			return checker.BlindSpot
 		},
-		Tools: (&toolVersions{watching: c.Watching}).read,
+		YouTubeAPI: g.youTubeAPI,
+		Tools:      (&toolVersions{watching: c.Watching}).read,
 	}
 }
 

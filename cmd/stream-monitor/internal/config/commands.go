@@ -65,6 +65,7 @@ type Serve struct {
 	CallbackAllowedNetworks Networks      `group:"Monitors" type:"networks" env:"CALLBACK_ALLOWED_NETWORKS" placeholder:"CIDR,…" help:"Private networks to which the gateway may send webhooks, also by plain http. Default: none."`
 
 	Opinion   OpinionFlags  `embed:"" group:"Second opinions about alerts"`
+	YouTube   YouTubeFlags  `embed:"" group:"Watching"`
 	Cluster   ClusterFlags  `embed:"" group:"Kubernetes (with WORKER_RUNTIME=kubernetes)"`
 	Pods      PodFlags      `embed:"" group:"Kubernetes (with WORKER_RUNTIME=kubernetes)"`
 	Watching  WatchingFlags `embed:"" group:"Watching"`
@@ -176,13 +177,14 @@ type Doctor struct {
 
 	CallbackAllowedNetworks Networks `group:"Monitors" type:"networks" env:"CALLBACK_ALLOWED_NETWORKS" placeholder:"CIDR,…" help:"Private networks to which the gateway may send webhooks, also by plain http. Default: none."`
 
-	Offline bool `help:"Do not send any request to YouTube, nor to SECOND_OPINION_URL."`
+	Offline bool `help:"Do not send any request to YouTube, to the YouTube Data API, nor to SECOND_OPINION_URL."`
 
 	Cluster  ClusterFlags  `embed:"" group:"Kubernetes (with WORKER_RUNTIME=kubernetes)"`
 	Database DatabaseFlags `embed:"" group:"Storage"`
 	Evidence EvidenceFlags `embed:"" group:"Evidence (pictures, sound levels and clips of alerts)"`
 	Keys     KeyFlags      `embed:"" group:"Keys (other users can see flags in the list of processes: prefer the environment)"`
 	Opinion  OpinionFlags  `embed:"" group:"Second opinions about alerts"`
+	YouTube  YouTubeFlags  `embed:"" group:"Watching"`
 	Watching WatchingFlags `embed:"" group:"Watching"`
 }
 

@@ -95,6 +95,11 @@ func (f OpinionFlags) Power() notify.OpinionPower {
 	return notify.OpinionPower(f.SecondOpinionMode)
 }
 
+// YouTubeFlags are the settings of the gateway's own questions to YouTube. No worker gets them.
+type YouTubeFlags struct {
+	APIKey string `type:"key" secret:"" name:"youtube-api-key" env:"YOUTUBE_API_KEY" help:"Key of the YouTube Data API, of a project with 10,000 units a day. The gateway asks the API whether waiting streams have begun, so that workers run yt-dlp only when something changes. Default: none."`
+}
+
 // WatchingFlags name the tools and proxies with which a stream is watched. Every field is
 // a string and has an environment variable, because the gateway passes the fields to its
 // workers in their environment.

@@ -14,6 +14,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/officialstate"
 )
 
 // verdict grades a finding.
@@ -71,6 +72,9 @@ type Doctor struct {
 	// LookupHost resolves a host name, as net.Resolver does.
 	LookupHost func(ctx context.Context, host string) (addresses []string, err error)
 
+	// AskYouTubeAPI asks the YouTube Data API about videos, as youtubeapi.Client does.
+	AskYouTubeAPI func(ctx context.Context, ids []string) officialstate.Response
+
 	// Probers has the prober of each source that has one.
 	Probers map[monitor.SourceName]worker.Prober
 }
@@ -86,7 +90,7 @@ const (
 func (d Doctor) Examine(ctx context.Context, w io.Writer) (ok bool, err error) {
 	var findings []finding
 	checks := []func(context.Context) []finding{
-		d.launcher, toolsCheck{d.Settings, d.Now}.run, d.confinement, d.openFiles, d.database, d.cluster, d.dataDirectory, d.evidence, d.keys, d.opinion,
+		d.launcher, toolsCheck{d.Settings, d.Now}.run, d.confinement, d.openFiles, d.database, d.cluster, d.dataDirectory, d.evidence, d.keys, d.opinion, d.youTubeAPI,
 	}
 	for _, source := range monitor.Sources {
 		checks = append(checks, sourceCheck{d.Settings, source, d.LookupHost, d.Probers[source.Name]}.run)

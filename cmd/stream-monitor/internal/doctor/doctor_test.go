@@ -21,6 +21,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/officialstate"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 	_ "github.com/stream-monitor/stream-monitor/test/harness/testtools/launcher" // the tests start tools
 )
@@ -41,6 +42,7 @@ type machine struct {
 	openFiles  int
 	missing    []string // of what confines tools
 	video      watch.ProbeResult
+	api        officialstate.Response // of the YouTube Data API
 	launcher   error
 }
 
@@ -124,6 +126,15 @@ func (m *machine) ask(answer incident.Opinion) {
 	m.opinion = answer
 }
 
+// askAPI sets a key of the YouTube Data API, which answers so.
+func (m *machine) askAPI(answer officialstate.Response) {
+	m.settings.YouTube.APIKey, m.api = "hunter2e", answer
+}
+
+func refusedBy(reason string) officialstate.Response {
+	return officialstate.Response{Status: 403, Reasons: []string{reason}, Detail: "no"}
+}
+
 func (m *machine) without(name string) {
 	m.t.Helper()
 	if err := os.Remove(filepath.Join(m.bin, name)); err != nil {
@@ -146,6 +157,8 @@ func (m *machine) examine() (bool, string) {
 		Missing:    func() []string { return m.missing },
 		LookupHost: func(context.Context, string) ([]string, error) { return []string{"127.0.0.1"}, m.dns },
 		Probers:    map[monitor.SourceName]worker.Prober{monitor.YouTube: prober(m.video)},
+
+		AskYouTubeAPI: func(context.Context, []string) officialstate.Response { return m.api },
 	}.Examine(m.t.Context(), &report)
 	if err != nil {
 		m.t.Fatal(err)
@@ -257,6 +270,14 @@ func TestEachProblemIsFound(t *testing.T) {
 			m.ask(incident.NoOpinion("it was asked"))
 			m.settings.Offline = true
 		}, fine, "second opinion", []string{"was not asked"}},
+		"a key of the API":              {func(m *machine) { m.askAPI(officialstate.Response{Status: 200}) }, fine, "YouTube Data API", []string{"accepts YOUTUBE_API_KEY"}},
+		"a key of the API, used up":     {func(m *machine) { m.askAPI(refusedBy("quotaExceeded")) }, warn, "YouTube Data API", []string{"HTTP 403: no", "midnight in Los Angeles"}},
+		"a key of the API, refused":     {func(m *machine) { m.askAPI(refusedBy("accessNotConfigured")) }, fail, "YouTube Data API", []string{"HTTP 403: no", "enable"}},
+		"an API that cannot be reached": {func(m *machine) { m.askAPI(officialstate.Response{Detail: "no route"}) }, fail, "YouTube Data API", []string{"no route", "check the firewall"}},
+		"a key of the API, asked about offline": {func(m *machine) {
+			m.askAPI(officialstate.Response{Detail: "it was asked"})
+			m.settings.Offline = true
+		}, fine, "YouTube Data API", []string{"not asked"}},
 		"a key missing in production": {func(m *machine) { m.settings.Keys.InternalAPIKey = "" }, fail, "keys",
 			[]string{"INTERNAL_API_KEY not set", "openssl rand -hex 32"}},
 		"a keys.json beside DB_DSN": {func(m *machine) {

@@ -1,0 +1,4 @@
+package youtubeapi
+
+// NewAt makes a Client of another server than Google's.
+var NewAt = newAt

@@ -1,0 +1,8 @@
+// Package officialstates asks the YouTube Data API for the states of all streams that have a worker (decision S23), and
+// stores them. The elected gateway runs it. Package domain/officialstate decides.
+//
+//	streams, account ──▶ Account.Begin ──▶ one call for each 50 ──▶ states ──▶ stored, in answers to reports ──▶ workers
+//
+// Units are counted before they are used, in the store: a restart or two leaders at once use no more than the day has.
+// A round that fails changes no state. It is logged when the kind of failure changes.
+package officialstates

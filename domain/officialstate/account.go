@@ -1,0 +1,133 @@
+package officialstate
+
+import (
+	"slices"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/backoff"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// The limits of the API.
+const (
+	UnitsPerDay = 10_000 // of one project; each call costs one, also one that is refused
+	PerCall     = 50     // ids
+)
+
+const (
+	minInterval = 30 * time.Second // between two rounds
+
+	// maxInterval is the longest interval that keeps states young: the next round may begin Tick late and take 10 s, and
+	// its answer waits up to 10 s for a report of the worker.
+	maxInterval = monitor.OfficialStateLife - 2*10*time.Second - Tick
+
+	// Tick is how often the gateway looks whether a round is due.
+	Tick = 5 * time.Second
+
+	// lateReset is how long after its midnight the API may still refuse a new day's questions: its clock, or ours, is late.
+	lateReset = time.Hour
+)
+
+// failureBackoff delays the next round after failures. At its maximum a day takes 144 units.
+var failureBackoff = backoff.Policy{First: 30 * time.Second, Max: 10 * time.Minute}
+
+// Zone is the name of the time zone at whose midnight the API begins to count again.
+const Zone = "America/Los_Angeles"
+
+// Account is what is known of the use of the API by all gateways. The store keeps it as JSON. The zero value has asked nothing.
+type Account struct {
+	Key     string    `json:"key"`               // tells one API key from another, without revealing it
+	Day     time.Time `json:"day"`               // when the day began in which Used was counted
+	Used    int       `json:"used"`              // units
+	AskedAt time.Time `json:"asked_at,omitzero"` // when the newest round began
+	Streams int       `json:"streams"`           // of that round
+	NextAt  time.Time `json:"next_at,omitzero"`  // when the next one is due
+
+	// Failure is why the newest round was not answered. Failures counts such rounds in a row; 0: it was answered.
+	Failure  Failure `json:"failure,omitzero"`
+	Failures int     `json:"failures,omitempty"`
+}
+
+// Stream is a stream whose state may be asked for.
+type Stream struct {
+	MonitorID      monitor.ID
+	VideoID        string
+	Live           bool      // it is being watched; else it waits
+	ScheduledStart time.Time // of one that waits; zero: unknown
+}
+
+// Due reports whether a round with this key may begin at now. Another key has units of its own. What lies in the
+// future was written by a clock that has been set back since.
+func (a Account) Due(now time.Time, key string) bool {
+	return a.Key != key || !now.Before(a.NextAt) || now.Before(a.AskedAt)
+}
+
+// Begin begins a round at now, if one is due, and counts its units. zone is that of Zone. It returns the streams to
+// ask about. These are all of them, or as many as the rest of the day allows to keep young: first those that wait, by their start.
+func (a *Account) Begin(now time.Time, key string, streams []Stream, zone *time.Location) []Stream {
+	if len(streams) == 0 || !a.Due(now, key) {
+		return nil
+	}
+	if a.Key != key {
+		*a = Account{Key: key}
+	}
+	if today := dayOf(now, zone); !a.Day.Equal(today) {
+		a.Day, a.Used = today, 0
+	}
+	untilReset, left := nextDay(now, zone).Sub(now), UnitsPerDay-a.Used
+	if left <= 0 {
+		a.NextAt = nextDay(now, zone)
+		return nil
+	}
+	affordable := int(time.Duration(left) * maxInterval / untilReset)
+	calls := max(1, min(callsFor(len(streams)), affordable))
+	calls = min(calls, left)
+	a.Used, a.AskedAt = a.Used+calls, now
+	a.NextAt = now.Add(max(minInterval, untilReset*time.Duration(calls)/time.Duration(left)))
+	asked := slices.SortedStableFunc(slices.Values(streams), compareNeed) // so that more than can be kept young leave out the same ones
+	asked = asked[:min(len(asked), calls*PerCall)]
+	a.Streams = len(asked)
+	return asked
+}
+
+// End takes in the outcome of the round that Begin has begun; nil: each call was answered.
+func (a *Account) End(now time.Time, f *Failure, zone *time.Location) {
+	if f == nil {
+		a.Failure, a.Failures = Failure{}, 0
+		return
+	}
+	a.Failures++
+	a.Failure = *f
+	next := now.Add(failureBackoff.Delay(a.Failures))
+	if reset := nextDay(now, zone); f.Kind == QuotaExceeded && now.Sub(dayOf(now, zone)) >= lateReset {
+		next = reset
+	}
+	if next.After(a.NextAt) {
+		a.NextAt = next
+	}
+}
+
+func callsFor(streams int) int { return (streams + PerCall - 1) / PerCall }
+
+// compareNeed orders streams by how much they need the API: a stream that is being watched asks once an hour without it.
+func compareNeed(a, b Stream) int {
+	switch {
+	case a.Live != b.Live && a.Live:
+		return 1
+	case a.Live != b.Live:
+		return -1
+	}
+	return a.ScheduledStart.Compare(b.ScheduledStart) // an unknown one may be at any time
+}
+
+// dayOf returns the midnight before now in a zone.
+func dayOf(now time.Time, zone *time.Location) time.Time {
+	year, month, day := now.In(zone).Date()
+	return time.Date(year, month, day, 0, 0, 0, 0, zone)
+}
+
+// nextDay returns the midnight after now in a zone. A day has 23 to 25 hours.
+func nextDay(now time.Time, zone *time.Location) time.Time {
+	year, month, day := now.In(zone).Date()
+	return time.Date(year, month, day+1, 0, 0, 0, 0, zone)
+}

@@ -1,0 +1,106 @@
+package officialstate
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// Video is what the API says of a video (videos.list with snippet, liveStreamingDetails and status). Fields that an answer leaves
+// out are zero.
+type Video struct {
+	ID          string
+	Broadcast   string    // snippet.liveBroadcastContent: none, upcoming, live, completed
+	ActualStart time.Time // liveStreamingDetails.actualStartTime
+	ActualEnd   time.Time // liveStreamingDetails.actualEndTime
+	Upload      string    // status.uploadStatus
+}
+
+// Status returns the state of the stream; unknown: only the page can tell it, as for a video that never was
+// a stream. The times are newer than Broadcast, which comes from an index that is late.
+func (v Video) Status() monitor.StreamStatus {
+	switch {
+	case slices.Contains([]string{"deleted", "failed", "rejected"}, v.Upload):
+		return monitor.StreamUnknown
+	case !v.ActualEnd.IsZero(), v.Broadcast == "completed":
+		return monitor.StreamEnded
+	case v.Broadcast == "live", v.Broadcast == "upcoming" && !v.ActualStart.IsZero():
+		return monitor.StreamLive
+	case v.Broadcast == "upcoming":
+		return monitor.StreamUpcoming
+	}
+	return monitor.StreamUnknown
+}
+
+// Response is what came of one call.
+type Response struct {
+	Status  int      // HTTP; 0: no response came
+	Videos  []Video  // of those ids that the API knows
+	Reasons []string // error.errors[].reason, error.details[].reason and error.status of a refusal; none: it is not the API's
+	Detail  string   // why there is no answer, one line without the key; empty: there is one
+}
+
+// States returns the state of each stream, by the videos of the answer. One that the API does not have is private, removed or
+// was never there: the answer does not tell which.
+func (r Response) States(asked []Stream) map[monitor.ID]monitor.StreamStatus {
+	states := make(map[monitor.ID]monitor.StreamStatus, len(asked))
+	for _, s := range asked {
+		states[s.MonitorID] = monitor.StreamUnknown
+		for _, v := range r.Videos {
+			if v.ID == s.VideoID {
+				states[s.MonitorID] = v.Status()
+			}
+		}
+	}
+	return states
+}
+
+// FailureKind says why the API gives no answer. It is stored and shown, so it never changes.
+type FailureKind string
+
+// The kinds of failure.
+const (
+	QuotaExceeded FailureKind = "quota_exceeded" // the project has no units any more until the next day
+	KeyRefused    FailureKind = "key_refused"    // the key is wrong or restricted, or its project has not enabled the API
+	RateLimited   FailureKind = "rate_limited"   // too many calls in a short time
+	Unreachable   FailureKind = "unreachable"    // no connection, no answer in time, 5xx
+	Malformed     FailureKind = "malformed"      // an answer that is none of the API
+)
+
+// Failure says why a call was not answered.
+type Failure struct {
+	Kind   FailureKind `json:"kind"`
+	Detail string      `json:"detail"` // one line, without the key
+}
+
+// The reasons of refusals, by Google's errors page of the API.
+var (
+	quotaReasons = []string{"quotaExceeded", "dailyLimitExceeded"}
+	rateReasons  = []string{"rateLimitExceeded", "userRateLimitExceeded", "RATE_LIMIT_EXCEEDED"}
+)
+
+// Failure returns why the call was not answered; nil: it was.
+func (r Response) Failure() *Failure {
+	has := func(reasons []string) bool {
+		return slices.ContainsFunc(r.Reasons, func(reason string) bool { return slices.Contains(reasons, reason) })
+	}
+	kind := Malformed
+	switch {
+	case r.Status == 200 && r.Detail == "":
+		return nil
+	case has(quotaReasons):
+		kind = QuotaExceeded
+	case has(rateReasons), r.Status == 429:
+		kind = RateLimited
+	case r.Status == 0, r.Status >= 500:
+		kind = Unreachable
+	case len(r.Reasons) > 0:
+		kind = KeyRefused
+	}
+	if r.Status != 0 {
+		return &Failure{kind, fmt.Sprintf("HTTP %d: %s", r.Status, r.Detail)}
+	}
+	return &Failure{kind, r.Detail}
+}
