@@ -4,7 +4,7 @@
 //	tool ──CONNECT www.youtube.com:443──▶ proxy on loopback ──▶ TLS with a throw-away CA
 //	                                        │                       │
 //	                                        │ any other host        ▼
-//	                                        ▼                 watch page, player API, oEmbed, channels,
+//	                                        ▼                 watch page, player API, oEmbed, channels, Data API,
 //	                                  403, recorded           manifests, playlists, segments
 //
 // Only environment variables ([Server.Env]) direct a program to the fake, so the

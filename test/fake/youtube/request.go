@@ -21,6 +21,7 @@ const (
 	OEmbed   Class = "oembed"
 	Page     Class = "page"   // a page of a channel
 	Browse   Class = "browse" // the API behind the pages of channels
+	API      Class = "api"    // the YouTube Data API
 	Other    Class = "other"  // scripts, configuration pages
 )
 
@@ -93,6 +94,8 @@ func classify(r *http.Request) (Class, string) {
 		return Segment, inPath()
 	case strings.HasSuffix(host, ".googlevideo.com") && strings.HasPrefix(path, originPrefix):
 		return originClass(path), inPath()
+	case host == "www.googleapis.com":
+		return API, ""
 	case path == "/watch":
 		return Watch, inQuery(r.URL.RawQuery)
 	case path == "/oembed":

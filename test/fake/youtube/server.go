@@ -50,6 +50,7 @@ type Server struct {
 	videos    map[string]*entry
 	channels  map[string]Channel
 	faults    []*injectedFault
+	dataAPI   DataAPI
 	requests  []Request
 	refused   []string
 	recording *Recording

@@ -21,6 +21,7 @@ func (y *Server) site() http.Handler {
 	mux.HandleFunc("POST /youtubei/v1/player", y.playerAPI)
 	mux.HandleFunc("POST /youtubei/v1/next", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, initialData) })
 	mux.HandleFunc("GET /oembed", y.oembed)
+	mux.HandleFunc("GET www.googleapis.com/youtube/v3/videos", y.videosList)
 	mux.HandleFunc("GET /s/player/", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = fmt.Fprintf(w, "var config={signatureTimestamp:%d};\n", sts)
 	})

@@ -27,6 +27,7 @@ type Video struct {
 	Title     string    // default "A test of the stream monitor"
 	Scheduled time.Time // start of an upcoming one; zero: unknown
 	Started   time.Time // actual start; default: when it was first set Live
+	LateIndex bool      // the Data API says upcoming of the live video, with its actual start
 	Source    Source    // of the media; nil: live without formats, unless there is an Origin
 	Origin    *Origin   // of the media, instead of a Source
 
