@@ -15,6 +15,7 @@ import type { Service as ServiceInfo } from "../types";
 import { now } from "../store";
 import { clockDay, number, wholeDuration, zone } from "../time";
 import { useTitle } from "../title";
+import type { YouTubeAPI } from "../types";
 
 export function Settings() {
   const words = text.value.settings;
@@ -111,6 +112,7 @@ function Service() {
             <Group title={words.groups.tools} facts={Object.entries(service.tools).map(([name, tool]) => [name, toolFact(tool)])} />
             <Group title={words.groups.limits} facts={Object.entries(service.limits).map(([key, value]) => field(key, value))} />
             {service.egress && <Group title={words.groups.egress} facts={service.egress.map((a) => [`${a.name} · ${a.source}`, a.rest_sec > 0 ? words.egressRests(Math.ceil(a.rest_sec / 60)) : words.egressUsed(a.streams, a.questions)])} />}
+            {service.youtube_api && <Group title={words.groups.youtubeAPI} facts={apiFacts(service.youtube_api)} />}
             <Group title={words.groups.retention} facts={Object.entries(service.retention).map(([key, value]) => field(key, value))} />
           </>
         )}
@@ -136,6 +138,21 @@ function field(key: string, value: string | number): Fact {
   if (typeof value === "string") return [name, value || words.none];
   if (key.endsWith("_sec")) return [name, wholeDuration(value)];
   return [name, value === 0 ? words.noLimit : number.value.format(value)];
+}
+
+// apiFacts says what the day's units are used for, and why the API gives no answer.
+function apiFacts(api: YouTubeAPI): Fact[] {
+  const words = text.value.settings.youtubeAPI;
+  const time = (at: string) => `${clockDay(at, now.peek())} ${zone.value}`;
+  const facts: Fact[] = [
+    [words.units, words.unitsUsed(number.value.format(api.units_used), number.value.format(api.units_per_day), time(api.resets_at))],
+    [words.asked, api.asked_at ? words.askedAbout(api.streams, time(api.asked_at)) : words.notYet],
+  ];
+  if (api.failure) {
+    facts.push([words.failure, `${words.kinds[api.failure.kind] ?? api.failure.kind} (${api.failure.detail})`]);
+    if (api.next_at) facts.push([words.next, time(api.next_at)]);
+  }
+  return facts;
 }
 
 function Group({ title, facts }: { title: string; facts: Fact[] }) {

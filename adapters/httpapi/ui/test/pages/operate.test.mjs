@@ -60,6 +60,16 @@ test("a key that may only view sees what it may not do, and why", () =>
     assert.equal(previews, 0);
   }));
 
+test("the settings show the units of the API, and why it gives no answer", () =>
+  open(fill, async (page, gateway) => {
+    await page.goto(`${gateway.url}/settings`);
+    const card = page.locator(".service");
+    await card.getByText(/^7,001 of 10,000, until .*JST$/).waitFor();
+    await card.getByText(/^about 120 streams at /).waitFor();
+    await card.getByText(/^the units are used up \(/).waitFor();
+    await card.getByText("Asked again").waitFor();
+  }));
+
 test("who is not signed in gets to the sign-in", () =>
   open((gateway) => (gateway.signedOut = true), async (page) => {
     await page.waitForURL("**/signin?next=%2F");
