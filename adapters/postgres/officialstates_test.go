@@ -69,27 +69,26 @@ func TestStreamsWithoutAWorkerAreNotAskedAbout(t *testing.T) { // A10, S23
 }
 
 func TestTheUnitsAreCountedAcrossGateways(t *testing.T) { // S23
-	s, _ := newStore(t)
+	s, db := newStore(t)
 	expect(t, "at first", must(s.OfficialAccount(t.Context()))(t), officialstate.Account{})
 	zone := must(time.LoadLocation(officialstate.Zone))(t)
-	now := time.Now()
-	begun := make(chan int, 8)
-	var all []func() error
-	for range cap(begun) { // leaders at once
-		all = append(all, func() error {
-			return s.ChangeOfficialAccount(t.Context(), func(a *officialstate.Account) {
-				begun <- len(a.Begin(now, "key", []officialstate.Stream{{MonitorID: "m", VideoID: "v"}}, zone))
-			})
+	now, asked := time.Now(), 0
+	begin := func() error { // as two leaders do at once
+		return s.ChangeOfficialAccount(t.Context(), func(a *officialstate.Account) {
+			asked += len(a.Begin(now, "key", []officialstate.Stream{{MonitorID: "m", VideoID: "v"}}, zone))
 		})
 	}
-	allAtOnce(t, all...)
-	asked := 0
-	for range cap(begun) {
-		asked += <-begun
-	}
+	other := holding(t, db, `SELECT FROM official_account FOR UPDATE`)
+	wait := inBackground(t, begin)
+	eventually(t, "it waits for the other one", func() bool { return waitingForLock(t, db) })
+	must(other.ExecContext(t.Context(), `UPDATE official_account SET account = account || '{"key": "key", "failures": 7}'`))(t)
+	check(t, other.Commit())
+	wait()
+	check(t, begin())
 	account := must(s.OfficialAccount(t.Context()))(t)
 	expect(t, "rounds", asked, 1)
 	expect(t, "units", account.Used, 1)
+	expect(t, "what the other one stored", account.Failures, 7)
 	expect(t, "a round is due", account.Due(now.Add(29*time.Second), "key"), false)
 }
 

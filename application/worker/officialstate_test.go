@@ -1,11 +1,14 @@
 package worker_test
 
 import (
+	"bytes"
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 	"github.com/stream-monitor/stream-monitor/test/harness/expect"
@@ -28,9 +31,10 @@ func TestAWorkerAsksWhenTheOfficialStateChangesOrIsOld(t *testing.T) { // S23
 			return watch.Resolution{State: watch.Upcoming}
 		}
 		g.official = func() *monitor.OfficialState {
-			const ahead = -time.Hour // the clock of the store
-			roundAt := began.Add(time.Since(began).Truncate(30 * time.Second))
-			if elapsed := time.Since(began); elapsed >= 20*time.Minute && elapsed < 30*time.Minute {
+			const ahead = -time.Hour        // the clock of the store
+			const stored = 20 * time.Second // after the question
+			roundAt := began.Add((time.Since(began) - stored).Truncate(30 * time.Second))
+			if elapsed := time.Since(began); elapsed >= 20*time.Minute+stored && elapsed < 30*time.Minute+stored {
 				roundAt = began.Add(20 * time.Minute) // the API does not answer
 			}
 			age := time.Since(roundAt)
@@ -39,7 +43,8 @@ func TestAWorkerAsksWhenTheOfficialStateChangesOrIsOld(t *testing.T) { // S23
 			}
 			return &monitor.OfficialState{Status: status(roundAt), AskedAt: roundAt.Add(ahead), AgeSec: age.Seconds()}
 		}
-		stop := runWorker(t, ports(s, g))
+		var recording bytes.Buffer
+		stop := runWorker(t, ports(s, g), func(c *worker.Config) { c.Recording = &recording })
 		time.Sleep(20 * time.Minute)
 		expect.Equal(t, "questions while the API says upcoming", asked, []int{0})
 		time.Sleep(10*time.Minute + 5*time.Second)
@@ -49,10 +54,13 @@ func TestAWorkerAsksWhenTheOfficialStateChangesOrIsOld(t *testing.T) { // S23
 		asked = nil
 		time.Sleep(14*time.Minute + 50*time.Second)
 		expect.Equal(t, "questions since it answers again", len(asked), 0)
-		time.Sleep(16 * time.Second)
-		if len(asked) != 1 || asked[0] > 2710 {
-			t.Errorf("after the state changed, at 2700 s, yt-dlp was asked at %v s", asked)
+		time.Sleep(36 * time.Second)
+		if len(asked) != 1 || asked[0] > 2730 {
+			t.Errorf("after the state changed, which was stored at 2720 s, yt-dlp was asked at %v s", asked)
 		}
 		stop()
+		if n := strings.Count(recording.String(), `"kind":"official_state"`); n < 70 || n > 75 {
+			t.Errorf("the watcher learned %d states, want each of 72 rounds once", n)
+		}
 	})
 }

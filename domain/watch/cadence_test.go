@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -97,9 +98,11 @@ func TestAQuestionIsAsUrgentAsItsAnswer(t *testing.T) {
 	}{
 		"a stream that has not begun is asked about at once, then by its cadence": {[]option{liveFrom(never)}, 0, 70, []watch.Urgency{start, poll, poll}},
 		"from its scheduled start on it may have begun":                           {[]option{liveFrom(never), scheduled(35)}, 0, 50, []watch.Urgency{start, poll, start, start}},
-		"a refused URL is renewed":                                                {[]option{failing(watch.FailureExpired), noPlaylist(195, 200.5)}, 99, 300, []watch.Urgency{start, outage}},
-		"an outage":                                                               {[]option{noPlaylist(195, never)}, 100, 261, []watch.Urgency{start, outage}},
-		"the regular question while all is well":                                  {nil, 100, 3701, []watch.Urgency{start, poll}},
+		"the official API says that it has begun, until that is old": {[]option{liveFrom(never), apiSays(monitor.StreamUpcoming, 0, 25), apiSays(monitor.StreamLive, 25, 35)}, 0, 130,
+			[]watch.Urgency{start, start, start, start, poll}},
+		"a refused URL is renewed":               {[]option{failing(watch.FailureExpired), noPlaylist(195, 200.5)}, 99, 300, []watch.Urgency{start, outage}},
+		"an outage":                              {[]option{noPlaylist(195, never)}, 100, 261, []watch.Urgency{start, outage}},
+		"the regular question while all is well": {nil, 100, 3701, []watch.Urgency{start, poll}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if w := scenario(t, c.set...).from(c.from).until(c.until); !slices.Equal(w.urgencies, c.want) {

@@ -13,6 +13,11 @@ type official struct {
 	ChangedAt time.Time `json:"changed_at,omitzero"` // when the watcher learned this status
 }
 
+// says reports whether the API says at a time that the stream has this status.
+func (o official) says(status monitor.StreamStatus, at time.Time) bool {
+	return o.Status == status && at.Before(o.AskedAt.Add(monitor.OfficialStateLife))
+}
+
 // handleOfficialState takes in what the official API says. While it answers the regular question of a stream that
 // waits, the watcher is not blind. It ends no blindness that was alerted.
 func (w *Watcher) handleOfficialState(o OfficialState) {
@@ -31,10 +36,10 @@ func (w *Watcher) handleOfficialState(o OfficialState) {
 }
 
 // officialUntil returns until when the official API answers the regular question; zero: it does not. It does so
-// while it says what the last question has found, and nothing is in doubt.
+// while it says what the last question has found, which was answered.
 func (p planner) officialUntil() time.Time {
 	o, r := p.state.Official, p.state.Resolve
-	if o.Status != p.state.Stream || o.Status == monitor.StreamUnknown || r.Failures > 0 || r.Claim.open() {
+	if o.Status != p.state.Stream || o.Status == monitor.StreamUnknown || r.Failures > 0 {
 		return time.Time{}
 	}
 	return o.AskedAt.Add(monitor.OfficialStateLife)

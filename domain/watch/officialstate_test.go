@@ -54,9 +54,20 @@ func TestTheOfficialAPIEndsNoTrouble(t *testing.T) { // S23
 		{"a blackout is told", []option{black(150, never), live}, 100, 500, "100 started since 0, 180 blackout since 150 for 30", nil},
 		{"S15 who sees nothing is blind", []option{unobservable(195, never), live}, 100, 600, "100 started since 0, 490 error by blind", nil},
 		{"S15 who cannot ask about a stream that waits is blind", []option{unanswered(0, never), apiSays(monitor.StreamUpcoming, 0, never)}, 0, 900, "300 error by blind", nil},
+		{"S15 also who could ask before", []option{liveFrom(never), scheduled(200), unanswered(150, never), apiSays(monitor.StreamUpcoming, 0, never)}, 0, 600,
+			"485 error by blind", nil}, // the last state before the question is of 180, and known 5 s later
+		{"S15 what the API does not know is not seen", []option{liveFrom(never), takes(watch.TaskResolve, never), apiSays(monitor.StreamUnknown, 0, never)}, 0, 600, "390 error by blind", nil},
 		{"S15 and is so until yt-dlp answers", []option{liveFrom(never), unanswered(0, 700), apiSays(monitor.StreamUpcoming, 0, never)}, 0, 900, "300 error by blind",
 			[]tasks{asked(300, 900, 300, 360, 420, 480, 540, 600, 660, 720)}},
 	})
+}
+
+func TestTheOfficialAPIEndsNoBlindnessThatWasTold(t *testing.T) { // S15, S23
+	w := scenario(t, liveFrom(never), apiSays(monitor.StreamUpcoming, 600, never), func(w *world) { w.questionsHang = []span{{29, 900}} }).from(0)
+	w.until(800).expect("390 error by blind")
+	if v := w.watcher.Report().Visibility; !v.BlindSince.Equal(at(0)) {
+		t.Errorf("blind since %v, want since the answer at second 0", sec(v.BlindSince))
+	}
 }
 
 func TestTheOfficialAPIIsAskedAboutAStreamThatIsWatched(t *testing.T) { // S17, S23

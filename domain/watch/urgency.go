@@ -42,7 +42,7 @@ func (p planner) resolveUrgency(at time.Time) Urgency {
 		if p.state.Feeds.inOutage() || r.Claim.open() {
 			return UrgencyOutage
 		}
-	case r.LastBegan.IsZero(), r.Claim.open(), p.state.Official.Status == monitor.StreamLive:
+	case r.LastBegan.IsZero(), r.Claim.open(), p.state.Official.says(monitor.StreamLive, at):
 		return UrgencyStart
 	case !p.rules.ScheduledStart.IsZero() && !at.Before(p.rules.ScheduledStart):
 		return UrgencyStart
