@@ -2,7 +2,7 @@
 // in the binary.
 //
 //	00001_specification.sql  the tables and indexes of section 9.1, nothing else
-//	00002_monitors.sql       monitors, their numbers and counts, gateways
+//	00002_monitors.sql       monitors, their numbers and counts, gateways, what an official API says of streams
 //	00003_events.sql         the queue of each monitor's callback
 //	00004_incidents.sql      incidents, their log, storms
 //	00005_history.sql        lanes, spans, minutes
