@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/cookie"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 )
 
@@ -22,6 +23,7 @@ type Config struct {
 	StartDelayToleranceSec int        // 0 to 86400 s, default 300
 	ScheduledEndTime       *time.Time // decision A10, default none
 	OnCallbackFailure      CallbackFailure
+	CookieJar              string // the name of the jar that questions about the stream use (section 17.7); empty: none
 	Preset                 string // whose values it was registered with, for display; empty: none. Presets may not have it any more
 
 	detectors  [detector.MaxDetectors][1 + detector.MaxSettings]float64 // for each row, first its threshold; zeros of an optional one that is off
@@ -194,6 +196,9 @@ func (c Config) MarshalJSON() ([]byte, error) {
 	if optional := c.optional(); len(optional) > 0 {
 		add("detectors", optional)
 	}
+	if c.CookieJar != "" {
+		add("cookie_jar", c.CookieJar)
+	}
 	if c.Preset != "" {
 		add("preset", c.Preset)
 	}
@@ -261,7 +266,7 @@ func (c *Config) UnmarshalJSON(b []byte) error {
 	}
 	*c = read
 	return errors.Join(take("scheduled_start_time", &c.ScheduledStartTime), take("scheduled_end_time", &c.ScheduledEndTime),
-		take("on_callback_failure", &c.OnCallbackFailure), take("preset", &c.Preset))
+		take("on_callback_failure", &c.OnCallbackFailure), take("cookie_jar", &c.CookieJar), take("preset", &c.Preset))
 }
 
 // takeSetting reads the value of a setting. It stays as it is if raw is empty.
@@ -307,6 +312,9 @@ func (c Config) Check() (refused []error) {
 	}
 	if c.ScheduledStartTime != nil && c.ScheduledEndTime != nil && !c.ScheduledEndTime.After(*c.ScheduledStartTime) {
 		refused = append(refused, FieldErrorf("config.scheduled_end_time", "must be after config.scheduled_start_time"))
+	}
+	if err := CheckLine("config.cookie_jar", c.CookieJar, 0, cookie.MaxName); err != nil {
+		refused = append(refused, err)
 	}
 	if c.OnCallbackFailure != EndMonitor && c.OnCallbackFailure != Continue {
 		refused = append(refused, FieldErrorf("config.on_callback_failure", "is %.40q; accepted are %s, %s", c.OnCallbackFailure, EndMonitor, Continue))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/cookie"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/trouble"
@@ -20,6 +21,7 @@ type Assignment struct {
 	Snapshot   json.RawMessage `json:"snapshot"` // the newest of an accepted report; nil at the first start
 
 	References []detector.Reference `json:"references,omitempty"` // of the monitor, for its detectors
+	Cookies    *cookie.Jar          `json:"cookies,omitempty"`    // of Config.CookieJar; kept in memory only. nil: it has none
 }
 
 // Report is the report of a worker to the gateway (section 8.6, decision O1). The

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/cookie"
 )
 
 // SourceName identifies a kind of source, such as youtube. Workers choose their
@@ -35,11 +37,34 @@ type Source struct {
 	// What is secret in the URLs of the source's media, beside every query. It is in no log and no answer.
 	SecretHosts []string       // domains whose paths are signed; lower case
 	SecretPaths *regexp.Regexp // paths that are signed, also where they stand without their host; nil: none
+
+	// Login has the names of the cookies of a login, as cookie.Site does; empty: no jar helps here (section 17.7).
+	Login [][]string
 }
 
 // Sources lists every kind of source. To add one, see "Adding something" in docs/architecture.md.
 // Only tests change the table.
 var Sources = []Source{youTube}
+
+// Site says whose cookies a source needs. An unknown source needs none.
+func (n SourceName) Site() (site cookie.Site) {
+	for _, s := range Sources {
+		if s.Name == n {
+			site = cookie.Site{Hosts: s.Hosts, Login: s.Login}
+		}
+	}
+	return site
+}
+
+// CookieHosts lists the hosts of all sources that know a login.
+func CookieHosts() (hosts []string) {
+	for _, s := range Sources {
+		if len(s.Login) > 0 {
+			hosts = append(hosts, s.Hosts...)
+		}
+	}
+	return hosts
+}
 
 // StreamURL is the URL of a stream in the canonical form of its source, so that
 // two spellings of one stream are equal (decision A1).

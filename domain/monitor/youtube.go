@@ -23,6 +23,7 @@ var youTube = Source{
 	Prefix: youTubePrefix,
 	ID:     youTubeID,
 
+	Login:       [][]string{{"LOGIN_INFO"}, {"SAPISID", "__Secure-1PAPISID", "__Secure-3PAPISID"}},
 	Example:     youTubePrefix + "jNQXAC9IVRw", // public since 2005
 	Lifetime:    6 * time.Hour,
 	SecretHosts: []string{"googlevideo.com"},
