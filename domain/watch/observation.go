@@ -36,13 +36,14 @@ const (
 	ProxyFailed    StreamState = "proxy_failed"         // the proxy cannot be reached, or refuses: unknown
 	Unreachable    StreamState = "unreachable"          // no other way: firewall, TLS, timeout, 5xx: unknown
 	ToolFailed     StreamState = "tool_failed"          // the tool is missing, was killed or printed rubbish: unknown
+	LoginLost      StreamState = "login_lost"           // needs the login of a cookie jar that the source no longer accepts (section 17.7): unknown
 	CircuitOpen    StreamState = "circuit_breaker_open" // not asked (section 10.3): unknown
 )
 
 // Known reports whether the stream's state is known.
 func (s StreamState) Known() bool {
 	switch s {
-	case ManifestFound, Blocked, RateLimited, NameUnresolved, ProxyFailed, Unreachable, ToolFailed, CircuitOpen, "":
+	case ManifestFound, Blocked, RateLimited, NameUnresolved, ProxyFailed, Unreachable, ToolFailed, LoginLost, CircuitOpen, "":
 		return false
 	}
 	return true

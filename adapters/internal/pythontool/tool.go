@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"syscall"
 	"time"
 
@@ -22,6 +23,8 @@ type Tool struct {
 	MaxOutput int           // bytes of stdout, and of stderr
 	Files     []string      // further files and folders that the tool may read; nil: it is not confined (Linux only)
 	MaxMemory int64         // bytes that each of its processes may allocate, Linux only (subprocess.Limits)
+
+	File *os.File // of one run, see subprocess.Command; nil: none
 
 	// Environ returns the environment of one run; nil: subprocess.Environment().
 	Environ func(context.Context) []string
@@ -62,7 +65,7 @@ func (t Tool) Run(ctx context.Context, log *slog.Logger, args ...string) (subpro
 		run = subprocess.Run
 	}
 	command := subprocess.Command{
-		Path: t.Path, Args: args, MaxOutput: t.MaxOutput,
+		Path: t.Path, Args: args, MaxOutput: t.MaxOutput, File: t.File,
 		Limits:      subprocess.Limits{DataBytes: t.MaxMemory, CPUTime: MaxCPU, OpenFiles: MaxFiles, FileBytes: MaxFile},
 		Confinement: subprocess.NewConfinement(t.Files, true),
 	}

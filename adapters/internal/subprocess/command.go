@@ -22,6 +22,7 @@ type Command struct {
 	Env         []string      // nil: Environment()
 	Stdin       io.Reader     // nil: empty. Run waits for a Read in progress, so a reader that may block must return once ctx is done
 	Inputs      []io.Reader   // read by the tool as file descriptors 3, 4 and so on; the rule of Stdin applies
+	File        *os.File      // opened by the tool as FilePath, see NewPrivateFile; not together with Inputs. nil: there is none
 	Stdout      io.Writer     // nil: Result has the output. An error of Write ends the tool's output and is returned
 	MaxOutput   int           // bytes kept of each of stdout and stderr, default 1 MiB; the rest is read and dropped
 	GracePeriod time.Duration // between SIGTERM and SIGKILL once ctx is done, default 2 s
@@ -29,6 +30,9 @@ type Command struct {
 	Confinement *Confinement  // nil: it may reach what this user may, but has no capabilities
 	OnExit      func()        // called when the tool has ended; on Linux, before Run waits for a Read of Stdin
 }
+
+// FilePath is the path by which a tool opens Command.File, as often as it wants.
+const FilePath = "/proc/self/fd/3"
 
 // Result holds the output and the exit code of a tool.
 type Result struct {
@@ -63,6 +67,9 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	}
 	defer more.close()
 	cmd.ExtraFiles = more.readers()
+	if c.File != nil {
+		cmd.ExtraFiles = []*os.File{c.File}
+	}
 	tool, err := launch(cmd, c)
 	if err != nil {
 		if ctx.Err() != nil {

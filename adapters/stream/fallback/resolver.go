@@ -73,8 +73,11 @@ func (r *Resolver) ask(ctx context.Context, q *question) watch.Resolution {
 	return first
 }
 
-// learned reports whether a Resolution gives the stream's state or a manifest.
-func learned(r watch.Resolution) bool { return r.State.Known() || r.State == watch.ManifestFound }
+// learned reports whether a Resolution gives the stream's state or a manifest, or says that nobody gets them without a
+// login, which the secondary does not have.
+func learned(r watch.Resolution) bool {
+	return r.State.Known() || r.State == watch.ManifestFound || r.State == watch.LoginLost
+}
 
 // detailLimit is the maximum length of each of two combined Details, in bytes. It is larger
 // than pythontool.MaxCause, so that a cause is never cut.

@@ -47,8 +47,12 @@ func (s *ForkServer) Runs() int {
 // ReadReplies reads what a process says after it was asked for run 1, and returns why it
 // must be ended.
 func ReadReplies(said string) error {
-	p := newForkProcess(context.Background(), defaultForkLimits, nil)
+	p, err := newForkProcess(context.Background(), defaultForkLimits, nil)
+	if err != nil {
+		return err
+	}
 	defer p.kill(nil)
+	defer p.closeFiles()
 	if _, _, err := p.add(); err != nil {
 		return err
 	}

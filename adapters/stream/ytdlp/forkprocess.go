@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"sync"
 	"syscall"
@@ -32,13 +33,14 @@ type forkProcess struct {
 
 	stdin    *io.PipeReader // what the process reads
 	requests *io.PipeWriter // the other end
-	sending  sync.Mutex     // held while a line is written
+	files    [2]*os.File    // a socket by which runs get their files: the end of this process, and the other
+	sending  sync.Mutex     // held while a line, and the file before it, is written
 
 	mu      sync.Mutex
 	runs    map[int]*forkedRun // that have not ended
 	lastID  int
 	memory  int64    // bytes that it has held at most
-	files   []fileID // that an upgrade changes, as they were when it was ready
+	watched []fileID // files that an upgrade changes, as they were when it was ready
 	lastUse time.Time
 	retired bool
 }
@@ -50,11 +52,12 @@ type forkedRun struct {
 	ended chan subprocess.Result // has room for the only result
 }
 
-// request is a line for forkserver.py, and reply is one of it; its comment describes both.
-type request struct {
+// forkRequest is a line for forkserver.py, and reply is one of it; its comment describes both.
+type forkRequest struct {
 	ID     int              `json:"id"`
 	Args   []string         `json:"args,omitempty"`   // without a Signal
 	Env    []string         `json:"env,omitempty"`    // of the run, NAME=VALUE; empty: that of the process
+	File   bool             `json:"file,omitempty"`   // it has one, which was sent before
 	Limits map[string]int64 `json:"limits,omitempty"` // of the run, by the names of setrlimit(2) without RLIMIT_
 	Signal syscall.Signal   `json:"signal,omitempty"`
 }
@@ -78,11 +81,16 @@ var (
 	errTwice   = errors.New("it says the same twice")
 )
 
-func newForkProcess(ctx context.Context, l forkLimits, c *subprocess.Confinement) *forkProcess {
-	p := &forkProcess{limits: l, confinement: c, ready: make(chan struct{}), done: make(chan struct{}), runs: map[int]*forkedRun{}, lastUse: time.Now()}
+// newForkProcess makes a process, which serve starts. Error: there is no socket for files.
+func newForkProcess(ctx context.Context, l forkLimits, c *subprocess.Confinement) (*forkProcess, error) {
+	files, err := fileSocket()
+	if err != nil {
+		return nil, err
+	}
+	p := &forkProcess{files: files, limits: l, confinement: c, ready: make(chan struct{}), done: make(chan struct{}), runs: map[int]*forkedRun{}, lastUse: time.Now()}
 	p.ctx, p.kill = context.WithCancelCause(ctx)
 	p.stdin, p.requests = io.Pipe()
-	return p
+	return p, nil
 }
 
 // serve starts the process and blocks until it has ended.
@@ -99,7 +107,7 @@ func (p *forkProcess) serve(command []string) {
 	watching.Go(func() { p.watch(ctx) })
 
 	res, err := subprocess.Run(ctx, subprocess.Command{
-		Path: command[0], Args: command[1:], Stdin: p.stdin, Stdout: stdout, Limits: serverLimits, Confinement: p.confinement,
+		Path: command[0], Args: command[1:], Stdin: p.stdin, Stdout: stdout, File: p.files[1], Limits: serverLimits, Confinement: p.confinement,
 		OnExit: func() { _ = p.requests.Close() },
 	})
 	switch {
@@ -114,6 +122,7 @@ func (p *forkProcess) serve(command []string) {
 	}
 	p.err = err
 	_, _ = p.stdin.Close(), stdout.Close()
+	p.closeFiles()
 	p.kill(nil)
 	watching.Wait()
 }
@@ -160,7 +169,7 @@ func (p *forkProcess) readReplies(from *bufio.Reader) error {
 			return errTwice
 		}
 		if r.Files != nil {
-			p.files = identify(r.Files)
+			p.watched = identify(r.Files)
 			close(p.ready)
 			continue
 		}
@@ -216,7 +225,11 @@ func (p *forkProcess) run(ctx context.Context, c subprocess.Command) (subprocess
 	if len(env) > 0 {
 		env = p.confinement.Environ(env)
 	}
-	p.send(request{ID: id, Args: c.Args, Env: env, Limits: limitsOf(c.Limits)})
+	if err := p.sendWithFile(forkRequest{ID: id, Args: c.Args, Env: env, Limits: limitsOf(c.Limits)}, c.File); err != nil {
+		p.kill(fmt.Errorf("it takes no file: %w", err))
+		<-p.done
+		return subprocess.Result{}, p.err
+	}
 	beginning := time.NewTimer(p.limits.begin)
 	defer beginning.Stop()
 	began := run.began
@@ -259,7 +272,7 @@ func limitsOf(l subprocess.Limits) map[string]int64 {
 // is killed.
 func (p *forkProcess) cancel(id int, run *forkedRun) subprocess.Result {
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
-		p.send(request{ID: id, Signal: s})
+		p.send(forkRequest{ID: id, Signal: s})
 		ending := time.NewTimer(p.limits.grace)
 		select {
 		case res := <-run.ended:
@@ -291,14 +304,33 @@ func (p *forkProcess) add() (id int, run *forkedRun, err error) {
 }
 
 // send writes a line. It fails only when the process ends, which its run notices.
-func (p *forkProcess) send(r request) {
+func (p *forkProcess) send(r forkRequest) { _ = p.sendWithFile(r, nil) }
+
+// sendWithFile sends a file, if there is one, and then writes a line. The process only passes the file on: what it holds
+// never gets into the memory that all later runs inherit. Error: the file cannot be sent.
+func (p *forkProcess) sendWithFile(r forkRequest, file *os.File) error {
+	r.File = file != nil
 	var line bytes.Buffer
 	if err := json.NewEncoder(&line).Encode(r); err != nil {
 		panic(err) // numbers and strings
 	}
 	p.sending.Lock()
 	defer p.sending.Unlock()
+	if file != nil {
+		if err := sendFile(p.files[0], file); err != nil {
+			return err
+		}
+	}
 	_, _ = p.requests.Write(line.Bytes())
+	return nil
+}
+
+func (p *forkProcess) closeFiles() {
+	p.sending.Lock()
+	defer p.sending.Unlock()
+	for _, f := range p.files {
+		_ = f.Close()
+	}
 }
 
 // reasonToReplace returns why the process must be replaced, or nothing if it need not.
@@ -316,11 +348,11 @@ func (p *forkProcess) reasonToReplace() string {
 	case p.memory > p.limits.memory:
 		return "it has grown"
 	}
-	paths := make([]string, len(p.files))
-	for i, f := range p.files {
+	paths := make([]string, len(p.watched))
+	for i, f := range p.watched {
 		paths[i] = f.path
 	}
-	if !slices.Equal(identify(paths), p.files) {
+	if !slices.Equal(identify(paths), p.watched) {
 		return "yt-dlp has changed"
 	}
 	return ""

@@ -88,7 +88,7 @@ func (s *ForkServer) Check(ctx context.Context) error {
 	return err
 }
 
-// Run runs yt-dlp as subprocess.Run does. It uses Args, Env and Limits of c, and its
+// Run runs yt-dlp as subprocess.Run does. It uses Args, Env, File and Limits of c, and its
 // MaxOutput is that of this package.
 func (s *ForkServer) Run(ctx context.Context, c subprocess.Command) (subprocess.Result, error) {
 	for range 2 { // a process may be replaced before it gets the run
@@ -150,7 +150,11 @@ func (s *ForkServer) startedProcess() (*forkProcess, error) {
 		s.failed(err)
 		return nil, err
 	}
-	p := newForkProcess(s.ctx, s.limits, subprocess.NewConfinement(s.files, true))
+	p, err := newForkProcess(s.ctx, s.limits, subprocess.NewConfinement(s.files, true))
+	if err != nil {
+		s.failed(err)
+		return nil, err
+	}
 	s.current = p
 	s.all.Go(func() {
 		p.serve(command)

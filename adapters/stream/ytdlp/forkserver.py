@@ -6,6 +6,8 @@ Standard input, one JSON object a line:
 
     {"id": 7, "args": ["--dump-json", ...],     run yt-dlp with these arguments, and with this environment
      "env": ["NAME=VALUE", ...],                if there is one, instead of that of this process,
+     "file": true,                              if it has a file, which is the next that descriptor 3 gives, and which the
+                                                argument /proc/self/fd/3 means,
      "limits": {"CPU": 30, ...}}                and with these limits (setrlimit(2))
     {"id": 7, "signal": 15}                     send a signal to the process group of a run
 
@@ -32,6 +34,7 @@ import os
 import resource
 import selectors
 import signal
+import socket
 import struct
 import time
 import traceback
@@ -47,6 +50,8 @@ libc = ctypes.CDLL(None)
 prctl = libc.prctl
 prctl(PR_SET_DUMPABLE, 0)  # no run can read or change the memory of this process
 server = os.getpid()
+files = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET, 0, 3)  # made by the starter of this process: no run can make another
+FILE = "/proc/self/fd/3"
 
 
 class GroupKiller:
@@ -109,16 +114,18 @@ runs = {}
 class Run:
     """A run of yt-dlp in a process of its own, and what it has printed."""
 
-    def __init__(self, number, args, env, limits):
+    def __init__(self, number, args, env, limits, file):
         self.number = number
         self.outputs = {}  # by the end of its pipe
         self.truncated = False
         ends = [os.pipe() for _ in range(3)]
         self.pid = os.fork()
         if self.pid == 0:
-            run_tool(args, env, limits, [write for _, write in ends])
+            run_tool(args, env, limits, file, [write for _, write in ends])
         join_group(self.pid)  # here too: a signal may be sent before the child has done it
         group_killer.add(self.pid)
+        if file is not None:
+            os.close(file)
         (self.stdout, _), (self.stderr, _), (self.alive, _) = ends
         for read, write in ends:
             os.close(write)
@@ -209,11 +216,17 @@ def enter_domain():
 def close_inherited():
     """Close what belongs to the server and to other runs: with it, a run could answer for them."""
     selector.close()
+    files.close()
     for descriptor in [requests, replies, *(end for run in runs.values() for end in (*run.outputs, run.alive))]:
         os.close(descriptor)
 
 
-def run_tool(args, env, limits, outputs):
+def receive_file():
+    """Take the next file. Its content never gets into the memory of this process, which all later runs inherit."""
+    return socket.recv_fds(files, 1, 1, socket.MSG_CMSG_CLOEXEC)[1][0]
+
+
+def run_tool(args, env, limits, file, outputs):
     """Run yt-dlp in this process, which is a fork. Never returns."""
     status = 1
     try:
@@ -229,6 +242,7 @@ def run_tool(args, env, limits, outputs):
         limit(limits)
         os.dup2(outputs[0], 1)
         os.dup2(outputs[1], 2)
+        args = [f"/proc/self/fd/{file}" if argument == FILE else argument for argument in args]
         sys.argv += args
         if env:
             os.environ.clear()
@@ -270,7 +284,8 @@ class Requests:
         for line in lines:
             request = json.loads(line)
             if "signal" not in request:
-                Run(request["id"], request.get("args", []), request.get("env", []), request.get("limits", {}))
+                file = receive_file() if request.get("file") else None
+                Run(request["id"], request.get("args", []), request.get("env", []), request.get("limits", {}), file)
             elif request["id"] in runs:
                 runs[request["id"]].signal(request["signal"])
 

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/pythontool"
+	"github.com/stream-monitor/stream-monitor/application/worker/request"
+	"github.com/stream-monitor/stream-monitor/domain/cookie"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
@@ -114,15 +116,50 @@ func (r *Resolver) Resolve(ctx context.Context, url monitor.StreamURL) watch.Res
 	return answer
 }
 
-// run runs yt-dlp once.
+// run runs yt-dlp once. If YouTube rejects the cookies, and there are newer ones, it runs it once more.
 func (r *Resolver) run(ctx context.Context, url monitor.StreamURL, limit time.Duration, prints []string) (answer watch.Resolution, conclusive bool) {
+	began := time.Now()
+	answer, conclusive, newer := r.runOnce(ctx, url, limit, prints)
+	if left := limit - time.Since(began); newer && left > 0 {
+		answer, conclusive, _ = r.runOnce(ctx, url, left, prints)
+	}
+	return answer, conclusive
+}
+
+// runOnce runs yt-dlp with the cookies of ctx, if it has a jar. newer reports that YouTube rejects them, and that newer ones are
+// known by now. A run that was ended returns no cookies: it may have been writing them.
+func (r *Resolver) runOnce(ctx context.Context, url monitor.StreamURL, limit time.Duration, prints []string) (answer watch.Resolution, conclusive, newer bool) {
 	tool := r.tool
 	tool.Timeout = limit
-	res, failure := tool.Run(ctx, r.log, r.arguments(prints, url)...)
-	if failure != nil {
-		return watch.Resolution{State: failure.State, Detail: failure.Detail}, true
+	cookies, jar := request.CookiesOf(ctx), cookie.Jar{}
+	if cookies != nil {
+		jar = cookies.Jar()
 	}
-	return read(r.site, url.ID(), res.Stdout, res.Stderr)
+	file, options, err := copyOf(jar)
+	if err != nil {
+		return watch.Resolution{State: watch.ToolFailed, Detail: "yt-dlp cannot get the cookies: " + err.Error()}, true, false
+	}
+	if file != nil {
+		defer func() { _ = file.Close() }()
+	}
+	tool.File = file
+	res, failure := tool.Run(ctx, r.log, slices.Concat(options, r.arguments(prints, url))...)
+	if failure != nil {
+		return watch.Resolution{State: failure.State, Detail: failure.Detail}, true, false
+	}
+	answer, conclusive = read(r.site, url.ID(), res.Stdout, res.Stderr)
+	if cookies == nil {
+		return answer, conclusive, false
+	}
+	if file == nil {
+		return withoutLogin(answer, jar.Name), conclusive, false
+	}
+	use := usedBy(answer, jar, file, res.Stderr)
+	newer = cookies.Return(ctx, use) && use.Rejected
+	if use.Rejected {
+		answer = withoutLogin(answer, jar.Name)
+	}
+	return answer, conclusive, newer
 }
 
 // arguments returns the arguments of a run, whether it is a command or a fork.

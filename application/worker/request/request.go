@@ -1,5 +1,5 @@
-// Package request carries the egress address of a request (section 10.3), and the header that goes with a URL
-// (section 5.5), in its context, from the worker to the adapters.
+// Package request carries what belongs to a request in its context, from the worker to the adapters: the egress
+// address (section 10.3), the header that goes with a URL (section 5.5) and the cookie jar (section 17.7).
 package request
 
 import (

@@ -8,9 +8,12 @@ import (
 type object = map[string]any
 
 // playerResponse returns the player API's answer about a video, which is also a
-// part of the watch page.
-func (y *Server) playerResponse(id string) object {
+// part of the watch page. signedIn is whether the request has the accepted login.
+func (y *Server) playerResponse(id string, signedIn bool) object {
 	v := y.video(id)
+	if v.Login && !signedIn {
+		v.State = Members
+	}
 	r, refused := refusals[v.State]
 	if v.MembersOnly {
 		r, refused = refusals[Members], true

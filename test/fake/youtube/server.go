@@ -53,6 +53,7 @@ type Server struct {
 	dataAPI   DataAPI
 	requests  []Request
 	refused   []string
+	login     login
 	recording *Recording
 }
 

@@ -29,6 +29,7 @@ type Video struct {
 	Started   time.Time // actual start; default: when it was first set Live
 	LateIndex bool      // the Data API says upcoming of the live video, with its actual start
 	Source    Source    // of the media; nil: live without formats, unless there is an Origin
+	Login     bool      // who is not signed in gets Members, see Server.AcceptLogin
 	Origin    *Origin   // of the media, instead of a Source
 
 	Channel     string // id; default DefaultChannelID
