@@ -210,3 +210,19 @@ CREATE TABLE official_account (
     account  JSONB NOT NULL DEFAULT '{}'
 ) WITH (fillfactor = 10); -- its one row changes often
 INSERT INTO official_account DEFAULT VALUES;
+
+-- The cookie files that people have uploaded for streams that need a login (section 17.7). Monitors name them in
+-- config.cookie_jar.
+CREATE TABLE cookie_jars (
+    id          UUID        PRIMARY KEY,
+    name        TEXT        NOT NULL UNIQUE,
+    sources     TEXT[]      NOT NULL,           -- that it has cookies for
+    cookies     INT         NOT NULL,           -- how many
+    signed_in   BOOLEAN     NOT NULL,           -- they have those of a login
+    sealed      BYTEA       NOT NULL,           -- the file, encrypted with SECRETS_KEY
+    version     INT         NOT NULL DEFAULT 1, -- counts the files
+    created_at  TIMESTAMPTZ NOT NULL,
+    uploaded_at TIMESTAMPTZ NOT NULL,
+    accepted_at TIMESTAMPTZ,                    -- when a run last told that the source accepted it
+    rejected_at TIMESTAMPTZ                     -- since when the source rejects it; NULL: it does not
+);

@@ -17,6 +17,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/intake"
 	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/application/monitors/monitorstest"
+	"github.com/stream-monitor/stream-monitor/domain/cookie"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -27,7 +28,23 @@ import (
 type realGateway struct {
 	url      string
 	reports  *reportStore
+	jars     *cookieJars
 	evidence *evidenceStore
+}
+
+// cookieJars are an intake.CookieJars of one jar that keeps the newest use.
+type cookieJars struct {
+	jar  cookie.Jar
+	used cookie.Use
+}
+
+// Jar implements intake.CookieJars.
+func (s *cookieJars) Jar(context.Context, string) (*cookie.Jar, error) { return &s.jar, nil }
+
+// Return implements intake.CookieJars.
+func (s *cookieJars) Return(_ context.Context, _ monitor.SourceName, u cookie.Use) (cookie.Jar, error) {
+	s.used = u
+	return s.jar, nil
 }
 
 // reportStore is an intake.ReportStore of one monitor that keeps the newest report.
@@ -85,14 +102,14 @@ func (s *evidenceStore) AddEvidence(_ context.Context, _ int, r evidence.Record)
 func newRealGateway(t *testing.T) *realGateway {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	g := &realGateway{reports: &reportStore{}, evidence: &evidenceStore{}}
+	g := &realGateway{reports: &reportStore{}, jars: &cookieJars{}, evidence: &evidenceStore{}}
 	services := must.Get(monitors.NewServices(nil, nil, nil, nil, monitors.Config{NewUUID: func() (u [16]byte) { return u }, Log: log}))(t)
 	records := must.Get(evidences.NewService(g.evidence, g.evidence, evidences.Config{
 		Keys: evidence.LinkKeys{"the key of links in this test"}, Log: log,
 	}))(t)
 	api := must.Get(httpapi.New(httpapi.Services{
 		Monitors: services, Evidence: records, Routing: &routing.Services{},
-		Workers: intake.NewWorkerService(g.reports, &monitorstest.WorkerManager{}, nil, nil),
+		Workers: intake.NewWorkerService(g.reports, g.jars, &monitorstest.WorkerManager{}, nil, nil),
 	}, func(context.Context) error { return nil }, httpapi.Config{
 		APIKey: "the public key", InternalAPIKey: internalKey, Zone: time.FixedZone("JST", 9*60*60), Log: log,
 	}))(t)
@@ -112,11 +129,21 @@ func TestAssignmentsAndReportsArriveUnchanged(t *testing.T) {
 	m := monitor.Monitor{ID: "mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7e", Generation: 2, StreamURL: "https://www.youtube.com/watch?v=dQw4w9WgXcQ", Config: config, Status: monitor.Monitoring}
 	remote.reports.monitor = m
 	remote.reports.references = []detector.Reference{{Name: "待機", Unwanted: detector.Always, Similarity: 0.9, Digests: []detector.Picture{{Luma: []byte{0, 255}, U: []byte{1}, V: []byte{2}}}}}
+	config.CookieJar = "会員"
+	remote.reports.monitor.Config = config
+	remote.jars.jar = cookie.Jar{Name: "会員", Version: 3, Text: "a\tb\n"}
 	g := workerOf(t, remote.url, m.ID, 2)
 
+	t.Run("cookies come back as they were left", func(t *testing.T) {
+		use := cookie.Use{Jar: cookie.Jar{Name: "会員", Version: 2, Text: "c\td\n"}, Accepted: true}
+		newest, err := g.ReturnCookies(ctx, m.ID, 2, use)
+		if err != nil || newest != remote.jars.jar || remote.jars.used != use {
+			t.Errorf("got %+v, %v; stored is %+v", newest, err, remote.jars.used)
+		}
+	})
 	t.Run("an assignment has the registered configuration", func(t *testing.T) {
 		a, err := g.Assignment(ctx, m.ID, 2)
-		want := monitor.Assignment{ID: m.ID, Generation: 2, StreamURL: m.StreamURL, Config: config, References: remote.reports.references}
+		want := monitor.Assignment{ID: m.ID, Generation: 2, StreamURL: m.StreamURL, Config: config, References: remote.reports.references, Cookies: &remote.jars.jar}
 		if err != nil || !reflect.DeepEqual(a, want) {
 			t.Errorf("got %+v, %v", a, err)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi/ui"
+	"github.com/stream-monitor/stream-monitor/application/cookiejars"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
 	feeds "github.com/stream-monitor/stream-monitor/application/feed"
@@ -56,6 +57,7 @@ type Services struct {
 	Evidence   *evidences.Service
 	Thumbnails *evidences.Thumbnails
 	References *references.Service
+	CookieJars *cookiejars.Service
 	History    *histories.Service
 	Incidents  *incidents.Service
 	Feed       *feeds.Feed

@@ -73,6 +73,10 @@ func readConfig(body *object, ifNull monitor.CallbackFailure) (change monitors.C
 		change.OnCallbackFailure = new(ifNull)
 		config.text("on_callback_failure", (*string)(change.OnCallbackFailure))
 	}
+	if _, given := config.fields["cookie_jar"]; given { // null is none
+		change.CookieJar = new("")
+		config.text("cookie_jar", change.CookieJar)
+	}
 	return change, append(body.refused, config.refused...)
 }
 

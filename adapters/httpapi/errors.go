@@ -9,6 +9,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/stream-monitor/stream-monitor/application/cookiejars"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
 	"github.com/stream-monitor/stream-monitor/application/incidents"
@@ -69,6 +70,8 @@ var httpStatus = map[monitor.Code]struct{ status, retryAfter int }{
 	evidence.LinkInvalid:        {http.StatusForbidden, 0},
 	evidence.LinkExpired:        {http.StatusForbidden, 0},
 	references.NotFound:         {http.StatusNotFound, 0}, // references.NameTaken is routing.NameTaken
+	cookiejars.NotFound:         {http.StatusNotFound, 0}, // cookiejars.NameTaken is routing.NameTaken
+	cookiejars.InUse:            {http.StatusConflict, 0},
 	routing.DestinationNotFound: {http.StatusNotFound, 0},
 	routing.SilenceNotFound:     {http.StatusNotFound, 0}, // routing.RouteNotFound is routeNotFound
 	routing.DeliveryNotFound:    {http.StatusNotFound, 0},

@@ -67,6 +67,10 @@ func TestARoleDecidesWhatAKeyMayDo(t *testing.T) { // section 12.4
 		{"POST", "/api/v1/routes", `{"name":"day"}`, [3]bool{false, false, true}},
 		{"POST", "/api/v1/keys", `{"name":"mine","role":"admin"}`, [3]bool{false, false, true}},
 		{"DELETE", keyURL, "", [3]bool{false, false, true}},
+		{"GET", "/api/v1/cookie-jars", "", [3]bool{true, true, true}},
+		{"POST", "/api/v1/cookie-jars?name=x", "x", [3]bool{false, false, true}},
+		{"PUT", jarURL, "x", [3]bool{false, false, true}},
+		{"DELETE", jarURL, "", [3]bool{false, false, true}},
 	} {
 		for i, secret := range []string{viewer, operator, admin} {
 			if c.path == keyURL && i == 2 {

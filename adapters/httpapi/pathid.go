@@ -3,6 +3,7 @@ package httpapi
 import (
 	"github.com/gin-gonic/gin"
 
+	"github.com/stream-monitor/stream-monitor/application/cookiejars"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	"github.com/stream-monitor/stream-monitor/application/keyring"
 	"github.com/stream-monitor/stream-monitor/application/references"
@@ -28,6 +29,7 @@ func evidenceID(c *gin.Context) (evidence.ID, error) { return evidence.ParseID(c
 var (
 	deliveryID    = uuidOf("delivery_id", routing.DeliveryNotFound, "delivery to a destination")
 	destinationID = uuidOf("destination_id", routing.DestinationNotFound, "destination")
+	jarID         = uuidOf("jar_id", cookiejars.NotFound, "cookie jar")
 	keyID         = uuidOf("key_id", keyring.KeyNotFound, "key")
 	referenceID   = uuidOf("reference_id", references.NotFound, "reference")
 	routeID       = uuidOf("route_id", routing.RouteNotFound, "route")

@@ -47,7 +47,7 @@ func readRegistration(raw []byte) (monitors.Request, error) {
 
 // configFields are the fields of config (section 3.1).
 func configFields() []string {
-	fields := []string{"preset", "detectors", "scheduled_start_time", "scheduled_end_time", "on_callback_failure"}
+	fields := []string{"preset", "cookie_jar", "detectors", "scheduled_start_time", "scheduled_end_time", "on_callback_failure"}
 	for _, s := range monitor.Settings() {
 		fields = append(fields, s.Field)
 	}

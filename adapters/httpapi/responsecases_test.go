@@ -178,6 +178,9 @@ func operations() []operation {
 		{"keys", 200, "GET", "/api/v1/keys", "", useKey},
 		{"create key", 201, "POST", "/api/v1/keys", `{"name":"ann","role":"operate"}`, nil},
 		{"revoke key", 200, "DELETE", keyURL, "", addKey},
+		{"cookie jars", 200, "GET", "/api/v1/cookie-jars", "", addCookieJar},
+		{"delete cookie jar", 200, "DELETE", jarURL, "", addCookieJar},
+		{"return cookies", 200, "PUT", "/internal/v1/monitors/ID/cookies?generation=1", `{"name":"members","version":1,"accepted":true}`, useCookieJar},
 		{"audit", 200, "GET", "/api/v1/audit", "", nil},
 		{"feed", 200, "GET", "/api/v1/feed?after=", "", nil},
 		{"assignment", 200, "GET", "/internal/v1/monitors/ID?generation=1", "", reportEvent},
@@ -337,7 +340,7 @@ func responseCases() []responseCase {
 		{"assignment of an old generation", 409, after(takenOver, request("GET", assignment+"?generation=1", ""))},
 		{"report of an old generation", 409, after(takenOver, report)},
 	}
-	list = slices.Concat(list, evidenceCases(), incidentCases(), sessionCases(), thumbnailCases(), referenceCases(), routingCases(), actionCases(), keyCases())
+	list = slices.Concat(list, evidenceCases(), incidentCases(), sessionCases(), thumbnailCases(), referenceCases(), cookieJarCases(), routingCases(), actionCases(), keyCases())
 	for _, op := range operations() {
 		list = append(list, op.cases()...)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/stream-monitor/stream-monitor/application/cookiejars"
 	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
 	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/application/references"
@@ -74,6 +75,7 @@ func (a *API) routes(s Services) []route {
 	history, incident := historyHandlers{a.responder, s.History}, incidentHandlers{a.responder, s.Incidents}
 	evidence, thumbnail := evidenceHandlers{a.responder, s.Evidence, a.cfg.PublicURL}, thumbnailHandlers{a.responder, s.Thumbnails}
 	reference := referenceHandlers{a.responder, s.References}
+	jar := cookieJarHandlers{a.responder, s.CookieJars}
 	key, feed := keyHandlers{a.responder, s.Keys, s.Audit}, feedHandlers{a.responder, s.Feed}
 	destination, silence := destinationHandlers{a.responder, s.Routing.Destinations}, silenceHandlers{a.responder, s.Routing.Silences}
 	routing, replay := routeHandlers{a.responder, s.Routing.Routes, s.Routing.Explainer}, replayHandlers{a.responder, s.Routing.Replays}
@@ -149,6 +151,11 @@ func (a *API) routes(s Services) []route {
 		{"PATCH", "/api/v1/silences/:silence_id", operate, "silence.change", querying, usual, of(silenceID, silence.change)},
 		{"DELETE", "/api/v1/silences/:silence_id", operate, "silence.end", querying, usual, of(silenceID, silence.end)},
 
+		{"GET", "/api/v1/cookie-jars", read, "", querying, usual, jar.list},
+		{"POST", "/api/v1/cookie-jars", administer, "cookie_jar.create", querying, special{body: cookiejars.MaxUpload}, jar.create},
+		{"PUT", "/api/v1/cookie-jars/:jar_id", administer, "cookie_jar.replace", querying, special{body: cookiejars.MaxUpload}, of(jarID, jar.replace)},
+		{"DELETE", "/api/v1/cookie-jars/:jar_id", administer, "cookie_jar.delete", querying, usual, of(jarID, jar.remove)},
+
 		{"GET", "/api/v1/keys", read, "", querying, usual, key.list},
 		{"POST", "/api/v1/keys", administer, "key.create", querying, usual, key.create},
 		{"DELETE", "/api/v1/keys/:key_id", administer, "key.revoke", querying, usual, of(keyID, key.revoke)},
@@ -156,6 +163,7 @@ func (a *API) routes(s Services) []route {
 
 		{"GET", "/internal/v1/monitors/:monitor_id", noKey, "", unlimited, usual, of(monitorID, worker.assignment)},
 		{"PUT", "/internal/v1/monitors/:monitor_id/status", noKey, "", unlimited, usual, of(monitorID, worker.report)},
+		{"PUT", "/internal/v1/monitors/:monitor_id/cookies", noKey, "", unlimited, usual, of(monitorID, worker.returnCookies)},
 		{"PUT", "/internal/v1/monitors/:monitor_id/thumbnail", noKey, "", unlimited, special{body: evidences.MaxThumbnailBytes}, of(monitorID, thumbnail.put)},
 		{"PUT", "/internal/v1/monitors/:monitor_id/evidence/:evidence_id", noKey, "", unlimited, usual, evidence.putRecord},
 		{"POST", "/internal/v1/monitors/:monitor_id/evidence/:evidence_id/:variant", noKey, "", unlimited, special{timeout: uploadTimeout}, evidence.upload}, // the variant limits its body

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/adapters/postgres/postgrestest"
+	"github.com/stream-monitor/stream-monitor/application/cookiejars"
 	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
@@ -92,6 +93,7 @@ type stores struct {
 	audit       auditStore
 	thumbnails  struct{ evidences.ThumbnailStore }
 	references  struct{ references.Store }
+	cookieJars  struct{ cookiejars.Store }
 }
 
 // use makes the stores those of a database.
@@ -99,7 +101,7 @@ func (s *stores) use(db *postgrestest.Store) {
 	s.incidents.Store, s.routing.Store, s.replays.Replayer = db, db, db
 	s.evidence.Store, s.blobs.BlobStore, s.history.Store = db, db.BlobStore(), db
 	s.keys.Store, s.sessionKeys.SessionKeyStore, s.thumbnails.ThumbnailStore = db, db, db
-	s.references.Store = db
+	s.references.Store, s.cookieJars.Store = db, db
 	s.audit = auditStore{AuditStore: db}
 }
 
@@ -109,7 +111,7 @@ func (s *stores) breakAll() {
 	s.incidents.Store, s.routing.Store, s.replays.Replayer = away, away, away
 	s.evidence.Store, s.blobs.BlobStore, s.history.Store = away, away.BlobStore(), away
 	s.keys.Store, s.sessionKeys.SessionKeyStore, s.thumbnails.ThumbnailStore = away, away, away
-	s.references.Store = away
+	s.references.Store, s.cookieJars.Store = away, away
 	s.audit.failing = errors.New("disk full exploded")
 }
 

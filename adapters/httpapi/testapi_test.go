@@ -129,6 +129,7 @@ func newTestAPI(t testing.TB, change ...func(*testConfig)) *testAPI {
 	api.use(api.db)
 	api.resolve = func(context.Context, monitor.StreamURL) watch.Resolution { return watch.Resolution{State: watch.Live} }
 	n := cfg.madeIDs
+	jars := newCookieJars(&api.cookieJars, func() time.Time { return now }, log)
 	service := must.Get(monitors.NewServices(api.store, api.workers, monitorstest.CallbackPolicy(func(monitor.CallbackURL) error { return api.policy }), api.sender, monitors.Config{
 		MaxMonitors:  cfg.maxMonitors,
 		CreatePerMin: cfg.createPerMin,
@@ -139,10 +140,11 @@ func newTestAPI(t testing.TB, change ...func(*testConfig)) *testAPI {
 			binary.BigEndian.PutUint32(u[12:], n)
 			return u
 		},
-		Now:      func() time.Time { return now },
-		Zone:     tokyo,
-		Log:      log,
-		Resolver: resolverFunc(func(ctx context.Context, url monitor.StreamURL) watch.Resolution { return api.resolve(ctx, url) }),
+		Now:        func() time.Time { return now },
+		Zone:       tokyo,
+		Log:        log,
+		CookieJars: preparedJars{jars},
+		Resolver:   resolverFunc(func(ctx context.Context, url monitor.StreamURL) watch.Resolution { return api.resolve(ctx, url) }),
 	}))(t)
 	records := must.Get(evidences.NewService(&api.evidence, &api.blobs, evidences.Config{
 		Keys: evidence.LinkKeys{linkKey}, MaxUploads: 2, MaxDownloads: 2, MaxWait: time.Millisecond,
@@ -164,7 +166,7 @@ func newTestAPI(t testing.TB, change ...func(*testConfig)) *testAPI {
 	info := testInfo()
 	info.Egress = func() []egress.Status { return api.egress }
 	info.YouTubeAPI = func(context.Context) *officialstate.Status { return api.youTubeAPI }
-	api.handlers = must.Get(httpapi.New(httpapi.Services{Monitors: service, Workers: intake.NewWorkerService(api.store, api.workers, func() time.Time { return now }, log), Evidence: records, History: past, Incidents: incidents.NewService(&api.incidents), Feed: api.hub, Routing: routes, Keys: keys, Audit: audit, SessionKeys: keyring.NewSessionKeys(&api.sessionKeys, func() (k keyring.SessionKey) { _, _ = rand.Read(k[:]); return k }), Thumbnails: evidences.NewThumbnails(&api.thumbnails, func() time.Time { return now }), References: newReferences(&api.references, func() time.Time { return now }), Info: info}, func(context.Context) error {
+	api.handlers = must.Get(httpapi.New(httpapi.Services{Monitors: service, Workers: intake.NewWorkerService(api.store, jars, api.workers, func() time.Time { return now }, log), Evidence: records, History: past, Incidents: incidents.NewService(&api.incidents), Feed: api.hub, Routing: routes, Keys: keys, Audit: audit, SessionKeys: keyring.NewSessionKeys(&api.sessionKeys, func() (k keyring.SessionKey) { _, _ = rand.Read(k[:]); return k }), Thumbnails: evidences.NewThumbnails(&api.thumbnails, func() time.Time { return now }), References: newReferences(&api.references, func() time.Time { return now }), CookieJars: jars, Info: info}, func(context.Context) error {
 		if api.whenChecked != nil {
 			api.whenChecked()
 		}

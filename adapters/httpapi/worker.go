@@ -4,6 +4,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/stream-monitor/stream-monitor/application/intake"
+	"github.com/stream-monitor/stream-monitor/domain/cookie"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -26,6 +27,28 @@ func (h workerHandlers) assignment(c *gin.Context, id monitor.ID) error {
 	}
 	assigned, err := h.service.Assignment(c.Request.Context(), id, generation)
 	return h.reply(c, assigned, err)
+}
+
+// returnCookies is PUT /internal/v1/monitors/{monitor_id}/cookies (section 17.7).
+func (h workerHandlers) returnCookies(c *gin.Context, id monitor.ID) error {
+	query, err := readQuery(c, "generation")
+	if err != nil {
+		return err
+	}
+	generation, err := readGeneration(c, query)
+	if err != nil {
+		return err
+	}
+	raw, err := readJSON(c)
+	if err != nil {
+		return err
+	}
+	var use cookie.Use
+	if err := decode(raw, &use); err != nil {
+		return err
+	}
+	newest, err := h.service.ReturnCookies(c.Request.Context(), id, generation, use)
+	return h.reply(c, newest, err)
 }
 
 // report is PUT /internal/v1/monitors/{monitor_id}/status (section 8.6).

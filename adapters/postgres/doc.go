@@ -6,6 +6,7 @@
 //	monitors.Store          MonitorStore, IdempotencyStore, SettingsStore, EventStore, RateLimitStore
 //	intake.ReportStore      ReportStore, MonitorStore, ReferenceStore
 //	references.Store        ReferenceStore
+//	cookiejars.Store        CookieJarStore
 //	supervisor.Store        SupervisorStore, ReservationStore, MembershipStore, LeaderElection (an advisory lock)
 //	delivery.Outbox         Outbox
 //	routing.Store           DestinationStore, RouteStore, SilenceStore, SubjectStore

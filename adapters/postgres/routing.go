@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
@@ -12,27 +11,6 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
-
-// Secrets encrypts what nobody may read in the database. secretbox.Box implements it.
-type Secrets interface {
-	// Seal encrypts text for the row with the given id.
-	Seal(text []byte, rowID string) ([]byte, error)
-
-	// Open decrypts what Seal made for the same row. current is false if another key than
-	// the one of Seal opened it. Errors name the setting that lacks the key.
-	Open(sealed []byte, rowID string) (text []byte, current bool, err error)
-}
-
-// noSecrets stands for a SECRETS_KEY that is not configured.
-type noSecrets struct{}
-
-var errNoSecretsKey = errors.New("SECRETS_KEY is not configured")
-
-// Seal implements Secrets.
-func (noSecrets) Seal([]byte, string) ([]byte, error) { return nil, errNoSecretsKey }
-
-// Open implements Secrets.
-func (noSecrets) Open([]byte, string) ([]byte, bool, error) { return nil, false, errNoSecretsKey }
 
 // routingCache reads the routing, and keeps what it has read last.
 type routingCache struct {
@@ -89,7 +67,7 @@ func (c *routingCache) read(ctx context.Context, tx sqlx.QueryerContext) (notify
 			continue
 		}
 		if d.SecretsError != "" {
-			logLostSecrets(c.log, row, d.SecretsError)
+			logLostSecrets(c.log, sealedRow{ID: row.ID, Name: row.Name}, d.SecretsError)
 		}
 		r.Destinations[row.ID] = d.Destination
 	}
@@ -125,11 +103,6 @@ func (c *routingCache) read(ctx context.Context, tx sqlx.QueryerContext) (notify
 
 func logUnreadable(log *slog.Logger, table, id string, err error) {
 	log.Error("a destination, route or silence cannot be read and has no effect: delete it and create it again", "table", table, "id", id, "error", err)
-}
-
-func logLostSecrets(log *slog.Logger, r destinationRow, problem string) {
-	log.Error("the secrets of a destination cannot be decrypted, nothing can be sent there: add its key to SECRETS_KEY, or enter the secrets again",
-		"destination_id", r.ID, "name", r.Name, "error", problem)
 }
 
 // changeRouting runs a change of destinations, routes or silences, gives the routing a new

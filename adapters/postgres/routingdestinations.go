@@ -278,41 +278,6 @@ func (s *DestinationStore) DeleteDestination(ctx context.Context, id string) err
 	})
 }
 
-// ResealSecrets encrypts the secrets of all destinations with the first key that another
-// key has encrypted. It may be repeated, and run on several gateways at once. It logs each
-// destination whose secrets no key opens, then fails for good and changes nothing.
-func (s *DestinationStore) ResealSecrets(ctx context.Context) error {
-	return s.db.inTx(ctx, "encrypt secrets with the newest key", func(tx *sqlx.Tx) error {
-		lost := 0
-		var rows []destinationRow
-		if err := tx.SelectContext(ctx, &rows, selectDestinations+` AND secrets IS NOT NULL ORDER BY id FOR NO KEY UPDATE`); err != nil {
-			return err
-		}
-		for _, r := range rows {
-			text, current, err := s.secrets.Open(r.Secrets, r.ID)
-			if err != nil {
-				logLostSecrets(s.db.log, r, err.Error())
-				lost++
-				continue
-			}
-			if current {
-				continue
-			}
-			sealed, err := s.secrets.Seal(text, r.ID)
-			if err != nil {
-				return err
-			}
-			if _, err := tx.ExecContext(ctx, `UPDATE destinations SET secrets = $2 WHERE id = $1`, r.ID, sealed); err != nil {
-				return err
-			}
-		}
-		if lost > 0 {
-			return fmt.Errorf("%d destinations: %w", lost, ErrLostSecrets)
-		}
-		return nil
-	})
-}
-
 type trafficRow struct {
 	ID        string `db:"destination_id"`
 	Hour      int    `db:"hour"` // before the present one

@@ -15,6 +15,7 @@ import (
 	"github.com/lib/pq"
 	"github.com/lib/pq/pqerror"
 
+	"github.com/stream-monitor/stream-monitor/application/cookiejars"
 	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
@@ -49,6 +50,7 @@ var (
 	_ feeds.Store                  = (*Store)(nil)
 	_ evidences.ThumbnailStore     = (*Store)(nil)
 	_ references.Store             = (*Store)(nil)
+	_ cookiejars.Store             = (*Store)(nil)
 
 	_ routing.Store  = (*Store)(nil)
 	_ opinions.Store = (*Store)(nil)
@@ -107,6 +109,7 @@ type Store struct {
 	*FeedStore
 	*ThumbnailStore
 	*ReferenceStore
+	*CookieJarStore
 	*DestinationStore
 	*RouteStore
 	*SilenceStore
@@ -116,6 +119,7 @@ type Store struct {
 	*SessionKeyStore
 
 	db        *database
+	secrets   Secrets
 	migrating connector
 }
 
@@ -190,6 +194,7 @@ func New(dsn string, cfg Config) (*Store, error) {
 		FeedStore:        &FeedStore{db},
 		ThumbnailStore:   &ThumbnailStore{db},
 		ReferenceStore:   &ReferenceStore{db},
+		CookieJarStore:   &CookieJarStore{db, cfg.Secrets},
 		DestinationStore: &DestinationStore{db, cfg.Secrets},
 		RouteStore:       &RouteStore{db},
 		SilenceStore:     &SilenceStore{db},
@@ -198,6 +203,7 @@ func New(dsn string, cfg Config) (*Store, error) {
 		AuditStore:       &AuditStore{db},
 		SessionKeyStore:  &SessionKeyStore{db, cfg.Secrets},
 		db:               db,
+		secrets:          cfg.Secrets,
 		migrating:        migrating,
 	}, nil
 }
@@ -294,8 +300,8 @@ func (s *Store) migrate(ctx context.Context, cfg migrations.Config) error {
 }
 
 // ErrLostSecrets says that the keys of this gateway do not decrypt what is stored (section 19.1).
-var ErrLostSecrets = errors.New("SECRETS_KEY does not decrypt the stored secrets of destinations: give the key of the gateway that stored them, " +
-	"or put its keys.json into DATA_DIR; if the key is lost, UPDATE destinations SET secrets = NULL in the database for those that the log names, and enter their secrets again")
+var ErrLostSecrets = errors.New("SECRETS_KEY does not decrypt the stored secrets of destinations or cookie jars: give the key of the gateway that stored them, " +
+	"or put its keys.json into DATA_DIR; if the key is lost, UPDATE destinations SET secrets = NULL in the database for those that the log names, DELETE FROM cookie_jars for those that it names, and enter them again")
 
 // ErrSharedSessions says that a pooler gives the sessions of the server to whoever has a
 // transaction. Leaders, prepared statements and notifications need sessions of their own.

@@ -1,7 +1,8 @@
 // Package intake answers workers: a worker fetches its assignment and reports.
 //
 //	worker ──▶ WorkerService ──▶ LeaseRenewer (the worker is alive)
-//	                         └─▶ ReportStore  (one transaction for the whole report)
+//	                         ├─▶ ReportStore  (one transaction for the whole report)
+//	                         └─▶ CookieJars   (lent with the assignment, returned by each question)
 //
 // Guarantees:
 //

@@ -65,7 +65,7 @@ func newService() testService {
 		ID: id, StreamURL: streamURL, Config: monitor.DefaultConfig(), Status: r.Status, StreamStatus: r.StreamStatus, Health: r.Health,
 		Statistics: r.Statistics, Snapshot: r.Snapshot, Generation: 1, Revision: 5,
 	}
-	return testService{intake.NewWorkerService(store, workers, func() time.Time { return noon }, slog.New(slog.DiscardHandler)), store, workers}
+	return testService{intake.NewWorkerService(store, nil, workers, func() time.Time { return noon }, slog.New(slog.DiscardHandler)), store, workers}
 }
 
 // send sends a report that is accepted, and returns it as the store got it.

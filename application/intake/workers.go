@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/cookie"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/history"
@@ -47,6 +48,16 @@ type ReportStore interface {
 	Accept(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Answer, error)
 }
 
+// CookieJars lends cookie jars to workers; cookiejars.Service is one. Its methods block for one exchange with a store
+// and may be called concurrently.
+type CookieJars interface {
+	// Jar returns the jar with a name; nil without a name.
+	Jar(ctx context.Context, name string) (*cookie.Jar, error)
+
+	// Return stores what a question about a stream of a source has learned of a jar, and returns the newest version.
+	Return(ctx context.Context, source monitor.SourceName, u cookie.Use) (cookie.Jar, error)
+}
+
 // LeaseRenewer learns which workers are alive; supervisor.Supervisor is one.
 type LeaseRenewer interface {
 	// RenewLease records that a worker of this generation has reported. It is called
@@ -58,39 +69,40 @@ type LeaseRenewer interface {
 // WorkerService answers workers. It may be used concurrently.
 type WorkerService struct {
 	store  ReportStore
+	jars   CookieJars
 	leases LeaseRenewer
 	now    func() time.Time
 	log    *slog.Logger
 }
 
 // NewWorkerService makes a WorkerService. A nil now is time.Now, a nil log slog.Default.
-func NewWorkerService(store ReportStore, leases LeaseRenewer, now func() time.Time, log *slog.Logger) *WorkerService {
+func NewWorkerService(store ReportStore, jars CookieJars, leases LeaseRenewer, now func() time.Time, log *slog.Logger) *WorkerService {
 	if now == nil {
 		now = time.Now
 	}
 	if log == nil {
 		log = slog.Default()
 	}
-	return &WorkerService{store, leases, now, log.With("component", "intake")}
+	return &WorkerService{store, jars, leases, now, log.With("component", "intake")}
 }
 
 // Assignment returns the assignment of a worker (decision O1). Errors: monitor.ErrSuperseded
 // when the generation is not the newest; *monitor.Error NotFound when the monitor does not
 // exist or has ended. The worker then exits with status 0.
 func (s *WorkerService) Assignment(ctx context.Context, id monitor.ID, generation int) (monitor.Assignment, error) {
-	m, err := s.store.Get(ctx, id)
+	m, err := s.assigned(ctx, id, generation)
 	if err != nil {
 		return monitor.Assignment{}, fmt.Errorf("assign a monitor: %w", err)
-	}
-	if !m.Status.Active() {
-		return monitor.Assignment{}, monitor.Errorf(monitor.NotFound, "monitor %s has ended (%s): there is nothing to watch", id, m.Status)
-	}
-	if generation != m.Generation {
-		return monitor.Assignment{}, fmt.Errorf("generation %d is not the newest, which is %d: %w", generation, m.Generation, monitor.ErrSuperseded)
 	}
 	pictures, err := s.store.References(ctx, id) // after the revision: a change between the two is assigned again
 	if err != nil {
 		return monitor.Assignment{}, fmt.Errorf("assign a monitor: %w", err)
+	}
+	var jar *cookie.Jar
+	if m.Config.CookieJar != "" {
+		if jar, err = s.jars.Jar(ctx, m.Config.CookieJar); err != nil {
+			return monitor.Assignment{}, fmt.Errorf("assign a monitor: %w", err)
+		}
 	}
 	return monitor.Assignment{
 		ID:         m.ID,
@@ -100,7 +112,35 @@ func (s *WorkerService) Assignment(ctx context.Context, id monitor.ID, generatio
 		Config:     m.Config,
 		Snapshot:   m.Snapshot,
 		References: pictures,
+		Cookies:    jar,
 	}, nil
+}
+
+// assigned returns the active monitor of a worker. Errors: those of Assignment.
+func (s *WorkerService) assigned(ctx context.Context, id monitor.ID, generation int) (monitor.Monitor, error) {
+	m, err := s.store.Get(ctx, id)
+	switch {
+	case err != nil:
+		return m, err
+	case !m.Status.Active():
+		return m, monitor.Errorf(monitor.NotFound, "monitor %s has ended (%s): there is nothing to watch", id, m.Status)
+	case generation != m.Generation:
+		return m, fmt.Errorf("generation %d is not the newest, which is %d: %w", generation, m.Generation, monitor.ErrSuperseded)
+	}
+	return m, nil
+}
+
+// ReturnCookies stores what a question of a worker has learned of the cookie jar of its monitor, and returns the newest
+// version of the jar. Errors: those of Assignment; *monitor.Error InvalidConfig for another jar.
+func (s *WorkerService) ReturnCookies(ctx context.Context, id monitor.ID, generation int, u cookie.Use) (cookie.Jar, error) {
+	m, err := s.assigned(ctx, id, generation)
+	if err != nil {
+		return cookie.Jar{}, fmt.Errorf("return cookies: %w", err)
+	}
+	if u.Name == "" || u.Name != m.Config.CookieJar {
+		return cookie.Jar{}, monitor.Errorf(monitor.InvalidConfig, "name is not that of the monitor's cookie jar, which was changed meanwhile")
+	}
+	return s.jars.Return(ctx, m.StreamURL.Source(), u)
 }
 
 // Report stores the report of a worker and returns the answer to it. A field that the

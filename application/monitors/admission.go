@@ -37,6 +37,7 @@ const claimTerm = 10 * time.Second
 type admission struct {
 	streams      AdmissionReader
 	callbacks    CallbackPolicy
+	jars         CookieJars // nil: there are none
 	newUUID      func() [16]byte
 	maxMonitors  int
 	scheduleLead time.Duration
@@ -73,11 +74,25 @@ func (a *admission) read(r Request) (m monitor.Monitor, wrong []error) {
 	return m, wrong
 }
 
-// refusedNow returns why a monitor is refused at this time: its scheduled end has passed, or
-// its webhooks may not go to its callback URL. Errors: the policy could not check.
+// checkJar refuses a cookie jar that the monitor's stream cannot use. Errors: *monitor.Error; the store's.
+func (a *admission) checkJar(ctx context.Context, m monitor.Monitor) error {
+	if a.jars == nil || m.Config.CookieJar == "" {
+		return nil
+	}
+	return a.jars.Check(ctx, m.Config.CookieJar, m.StreamURL)
+}
+
+// refusedNow returns why a monitor is refused at this time: its scheduled end has passed, there is no such cookie jar, or
+// its webhooks may not go to its callback URL. Errors: the policy or the jar could not be checked.
 func (a *admission) refusedNow(ctx context.Context, m monitor.Monitor) (wrong []error, err error) {
 	if err := checkExpiry(m.Config, a.now()); err != nil {
 		wrong = append(wrong, err)
+	}
+	switch err := a.checkJar(ctx, m); {
+	case isRefusal(err):
+		wrong = append(wrong, err)
+	case err != nil:
+		return wrong, err
 	}
 	if m.CallbackURL == "" {
 		return wrong, nil

@@ -29,6 +29,7 @@ type ConfigChange struct {
 	ScheduledStartTime TimeChange
 	ScheduledEndTime   TimeChange
 	OnCallbackFailure  *monitor.CallbackFailure // nil: left out
+	CookieJar          *string                  // a name; empty: none. nil: left out
 }
 
 // Apply changes a configuration.
@@ -56,6 +57,9 @@ func (c ConfigChange) Apply(to *monitor.Config) {
 	c.ScheduledEndTime.apply(&to.ScheduledEndTime)
 	if c.OnCallbackFailure != nil {
 		to.OnCallbackFailure = *c.OnCallbackFailure
+	}
+	if c.CookieJar != nil {
+		to.CookieJar = *c.CookieJar
 	}
 }
 
@@ -162,6 +166,13 @@ func (ed *Editor) draft(ctx context.Context, m monitor.Monitor, c Change) (monit
 		draft.Metadata, refused = metadata, append(refused, err)
 	}
 	var policyErr error
+	if draft.Config.CookieJar != m.Config.CookieJar {
+		err := ed.checkJar(ctx, draft)
+		if err != nil && !isRefusal(err) {
+			return draft, err
+		}
+		refused = append(refused, err)
+	}
 	if c.CallbackURL != nil {
 		callback, err := monitor.ParseCallbackURL(*c.CallbackURL)
 		draft.CallbackURL, refused = callback, append(refused, err)

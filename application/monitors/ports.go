@@ -129,6 +129,17 @@ type EventRecord struct {
 	Payload  json.RawMessage `json:"-" db:"-"`
 }
 
+// CookieJars knows the cookie jars that people have uploaded. It blocks for one exchange with a store and may be called
+// concurrently.
+type CookieJars interface {
+	// Check refuses a jar that does not exist, or has no cookie for the source of a stream. An empty name is none.
+	// Errors: *monitor.Error InvalidConfig.
+	Check(ctx context.Context, name string, stream monitor.StreamURL) error
+
+	// With returns a context for a question about a stream that uses the jar with a name.
+	With(ctx context.Context, name string, stream monitor.StreamURL) (context.Context, error)
+}
+
 // WorkerManager starts and stops workers; supervisor.Supervisor is one.
 type WorkerManager interface {
 	// Start promotes a monitor that was just registered (see

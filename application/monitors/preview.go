@@ -61,6 +61,11 @@ func (p *Previewer) Preview(ctx context.Context, r Request) (preview Preview, er
 	if err := p.room(m.StreamURL, watched, active); err != nil {
 		preview.Problems = append(preview.Problems, err)
 	}
+	if p.jars != nil {
+		if ctx, err = p.jars.With(ctx, m.Config.CookieJar, m.StreamURL); err != nil {
+			return preview, fmt.Errorf("preview a registration: %w", err)
+		}
+	}
 	preview.StreamURL, preview.Resolution = m.StreamURL, p.resolveOnce(ctx, m.StreamURL)
 	return preview, nil
 }

@@ -31,6 +31,7 @@ type Config struct {
 	Zone         *time.Location   // for times in a test webhook (decision A11); nil: time.Local
 	Log          *slog.Logger     // nil: slog.Default
 	Resolver     StreamResolver   // for previews; nil: they do not tell the state of the stream
+	CookieJars   CookieJars       // nil: there are none
 }
 
 // Services answer callers.
@@ -52,7 +53,7 @@ func NewServices(store Store, workers WorkerManager, callbacks CallbackPolicy, t
 		return nil, fmt.Errorf("monitors: %w", err)
 	}
 	log := cfg.Log.With("component", "monitors")
-	admission := admission{store, callbacks, cfg.NewUUID, cfg.MaxMonitors, cfg.ScheduleLead, cfg.Now}
+	admission := admission{store, callbacks, cfg.CookieJars, cfg.NewUUID, cfg.MaxMonitors, cfg.ScheduleLead, cfg.Now}
 	return &Services{
 		Registrar:     &Registrar{admission, store, workers, log},
 		Previewer:     &Previewer{admission, cfg.Resolver, make(chan struct{}, MaxPreviews)},

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/worker"
+	"github.com/stream-monitor/stream-monitor/domain/cookie"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -149,7 +150,9 @@ type fakeGateway struct {
 	official         func() *monitor.OfficialState               // of answers; nil: none
 	revision         int                                         // of config and references
 	references       []detector.Reference
-	newestGeneration int // 0: any generation is accepted
+	cookies          *cookie.Jar
+	returned         func(cookie.Use) (cookie.Jar, error) // answers ReturnCookies
+	newestGeneration int                                  // 0: any generation is accepted
 	reports          []monitor.Report
 	accepted         []event.Event // each once
 
@@ -176,7 +179,7 @@ func (g *fakeGateway) Assignment(_ context.Context, id monitor.ID, generation in
 	if g.assignmentErr != nil {
 		return monitor.Assignment{}, g.assignmentErr
 	}
-	return monitor.Assignment{ID: id, Generation: generation, Revision: g.revision, Config: g.config, Snapshot: g.snapshot, References: g.references,
+	return monitor.Assignment{ID: id, Generation: generation, Revision: g.revision, Config: g.config, Snapshot: g.snapshot, References: g.references, Cookies: g.cookies,
 		StreamURL: "https://www.youtube.com/watch?v=abcdefghijk"}, nil
 }
 
@@ -199,6 +202,11 @@ func (g *fakeGateway) Report(ctx context.Context, _ monitor.ID, r monitor.Report
 		answer.OfficialState = official()
 	}
 	return answer, err
+}
+
+func (g *fakeGateway) ReturnCookies(_ context.Context, _ monitor.ID, _ int, u cookie.Use) (cookie.Jar, error) {
+	g.called("cookies")
+	return g.returned(u)
 }
 
 func (g *fakeGateway) store(r monitor.Report) (monitor.Order, error) {

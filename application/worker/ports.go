@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 
+	"github.com/stream-monitor/stream-monitor/domain/cookie"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
@@ -60,6 +61,11 @@ type Gateway interface {
 	// out. Errors: those of Assignment; *monitor.Error InvalidConfig if the gateway will
 	// never accept this report.
 	Report(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Answer, error)
+
+	// ReturnCookies tells what a question has learned of the cookie jar of the assignment, and returns the newest
+	// version of the jar. It makes one exchange. Errors: those of Assignment; *monitor.Error InvalidConfig when the
+	// monitor has another jar now.
+	ReturnCookies(ctx context.Context, id monitor.ID, generation int, u cookie.Use) (cookie.Jar, error)
 }
 
 // Source holds the adapters of one kind of source.

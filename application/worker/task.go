@@ -16,6 +16,7 @@ type taskRunner struct {
 	ports   Ports
 	stream  monitor.StreamURL
 	setting func(field string) float64 // returns a field of the registration's config
+	cookies request.Cookies            // for questions about the stream; nil: it has no jar
 
 	// keep returns a body that also keeps its bytes, for evidence.
 	keep func(s watch.Segment, body io.ReadCloser) io.ReadCloser
@@ -30,7 +31,7 @@ func (r taskRunner) run(ctx context.Context, t watch.Task) watch.Observation {
 	case watch.TaskResolve:
 		ctx, cancel := context.WithTimeout(ctx, resolveLimit)
 		defer cancel()
-		return r.ports.Resolver.Resolve(ctx, r.stream)
+		return r.ports.Resolver.Resolve(request.WithCookies(ctx, r.cookies), r.stream)
 	case watch.TaskProbe:
 		ctx, cancel := context.WithTimeout(ctx, playlistLimit)
 		defer cancel()

@@ -14,6 +14,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
 	"github.com/stream-monitor/stream-monitor/adapters/probe"
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
+	"github.com/stream-monitor/stream-monitor/application/cookiejars"
 	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
@@ -26,8 +27,10 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/opinions"
 	"github.com/stream-monitor/stream-monitor/application/references"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
+	"github.com/stream-monitor/stream-monitor/application/worker/request"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/faultinject"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
@@ -40,6 +43,7 @@ type assembly struct {
 	ports faultinject.Ports
 
 	monitors   *monitors.Services
+	jars       *cookiejars.Service
 	workers    *intake.WorkerService
 	evidence   *evidences.Service
 	thumbnails *evidences.Thumbnails
@@ -90,6 +94,7 @@ func (a *assembly) makeMonitors() (err error) {
 	guard := webhook.NewGuard(c.CallbackAllowedNetworks, nil)
 	sender := webhook.NewSender(a.keys.Signing, guard, webhook.Config{Version: version, Now: a.clock})
 	a.lateSupervisor, a.launcher = &lateSupervisor{}, &lateLauncher{}
+	a.jars = cookiejars.NewService(a.store, newEventID, a.clock, a.log)
 	a.ports = faultinject.Wrap(faultinject.Ports{
 		SupervisorStore: electionAfterSetup{a.store, a.database}, Launcher: a.launcher, MonitorStore: a.store, Outbox: a.store.Outbox,
 		Webhooks: sender, Messages: messageSenders(c.CallbackAllowedNetworks, a.clock),
@@ -104,8 +109,9 @@ func (a *assembly) makeMonitors() (err error) {
 		Log:          a.log,
 		Now:          a.clock,
 		Resolver:     a.resolving.sources(c.Watching, a.log),
+		CookieJars:   lentJars{a.jars},
 	})
-	a.workers = intake.NewWorkerService(a.ports.MonitorStore, a.lateSupervisor, a.clock, a.log)
+	a.workers = intake.NewWorkerService(a.ports.MonitorStore, a.jars, a.lateSupervisor, a.clock, a.log)
 	return err
 }
 
@@ -137,7 +143,7 @@ func (a *assembly) makeServices(ctx context.Context) (err error) {
 	a.thumbnails = evidences.NewThumbnails(a.store, a.clock)
 	a.services = httpapi.Services{
 		Monitors: a.monitors, Workers: a.workers, Evidence: a.evidence, History: history, Incidents: incidentService, Feed: a.feed,
-		Thumbnails: a.thumbnails, References: references.NewService(a.store, newEventID, a.clock), Routing: destinations, Info: a.serviceInfo(), Keys: keys, Audit: audit, SessionKeys: a.sessionKeys,
+		Thumbnails: a.thumbnails, References: references.NewService(a.store, newEventID, a.clock), CookieJars: a.jars, Routing: destinations, Info: a.serviceInfo(), Keys: keys, Audit: audit, SessionKeys: a.sessionKeys,
 	}
 	a.tasks = []supervisor.LeaderTask{
 		sweepEvidence, expireHistory, expireFeed,
@@ -255,6 +261,20 @@ const eventsInterval = 10 * time.Minute
 
 // purgeInterval is the pause between two runs that delete what is left of deleted destinations.
 const purgeInterval = 10 * time.Second
+
+// lentJars lends cookie jars to the questions of previews.
+type lentJars struct{ *cookiejars.Service }
+
+var _ monitors.CookieJars = lentJars{}
+
+// With implements monitors.CookieJars.
+func (j lentJars) With(ctx context.Context, name string, stream monitor.StreamURL) (context.Context, error) {
+	loan, err := j.Lend(ctx, name, stream)
+	if loan == nil {
+		return ctx, err
+	}
+	return request.WithCookies(ctx, loan), nil
+}
 
 // lateSupervisor is a supervisor that is set later. What answers callers and workers needs one,
 // and the supervisor needs the internal API, which asks it.

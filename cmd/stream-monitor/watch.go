@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/references"
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
+	"github.com/stream-monitor/stream-monitor/domain/cookie"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -55,6 +57,9 @@ func watchForeground(ctx context.Context, c *config.Watch, out console) error {
 		return err
 	}
 	g := &terminalGateway{printEvent: eventPrinter(out.out, c.JSON), stream: c.URL, config: c.Config(), references: pictures}
+	if g.cookies, err = readCookies(c.Cookies); err != nil {
+		return err
+	}
 	pool := newDecoderPool(c.Watching, 1, log)
 	defer pool.Close()
 	if err := worker.New(newWatchingTools(c.Watching, pool, newResolvingTools(c.Watching, log)).ports(g, nil, nil, cfg.ID, log), cfg).Run(ctx); err != nil {
@@ -81,6 +86,22 @@ func readReferences(files []string) (list []detector.Reference, err error) {
 	return list, nil
 }
 
+// readCookies reads a cookie file; nil without one. The file stays as it is: what yt-dlp renews is kept in memory.
+func readCookies(file string) (*cookie.Jar, error) {
+	if file == "" {
+		return nil, nil
+	}
+	raw, err := os.ReadFile(file) //nolint:gosec // the user names the file to read
+	if err != nil {
+		return nil, fmt.Errorf("cookies: %w", err)
+	}
+	all, err := cookie.Parse(string(raw))
+	if err != nil {
+		return nil, fmt.Errorf("cookies: %s %w", file, err)
+	}
+	return &cookie.Jar{Name: filepath.Base(file), Version: 1, Text: all.Keep(monitor.CookieHosts()).Text()}, nil
+}
+
 // terminalGateway is the gateway of a watch in the foreground. Its assignment is the
 // command line, and it prints the events of each report.
 type terminalGateway struct {
@@ -88,6 +109,7 @@ type terminalGateway struct {
 	stream     monitor.StreamURL
 	config     monitor.Config
 	references []detector.Reference
+	cookies    *cookie.Jar // nil: none
 
 	mu   sync.Mutex
 	last monitor.Status
@@ -95,7 +117,15 @@ type terminalGateway struct {
 
 // Assignment implements worker.Gateway.
 func (g *terminalGateway) Assignment(_ context.Context, id monitor.ID, generation int) (monitor.Assignment, error) {
-	return monitor.Assignment{ID: id, Generation: generation, StreamURL: g.stream, Config: g.config, References: g.references}, nil
+	return monitor.Assignment{ID: id, Generation: generation, StreamURL: g.stream, Config: g.config, References: g.references, Cookies: g.cookies}, nil
+}
+
+// ReturnCookies implements worker.Gateway.
+func (g *terminalGateway) ReturnCookies(_ context.Context, _ monitor.ID, _ int, u cookie.Use) (cookie.Jar, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	*g.cookies = g.stream.Source().Site().Renew(*g.cookies, u, monitor.CookieHosts(), time.Now())
+	return *g.cookies, nil
 }
 
 // Report implements worker.Gateway.

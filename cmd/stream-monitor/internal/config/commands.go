@@ -114,6 +114,7 @@ type Watch struct {
 	ScheduledStartTime time.Time    `group:"Rules" type:"time" placeholder:"TIME" help:"When the stream should start, e.g. 2030-01-15T20:00:00+09:00."`
 
 	Reference []string `group:"Rules" sep:"none" placeholder:"FILE" help:"A JPEG or PNG that detectors look for, such as a slate; it is unwanted after the start. May be repeated."`
+	Cookies   string   `group:"Rules" placeholder:"FILE" help:"A cookie file of a browser (cookies.txt) for a stream that needs a login. It is read once, and stays as it is."`
 
 	Watching WatchingFlags `embed:"" group:"Watching"`
 	Log      LogFlags      `embed:"" group:"Log"`
