@@ -1,5 +1,5 @@
 // Typed requests to the API of the gateway that served the page. The session cookie authenticates them.
-import type { Broadcast, Change, Delivery, Evidence, EventRecord, Incident, Monitor, Preview, Reference, Registration, Role, Timeline, Trial, Variant } from "./types";
+import type { Broadcast, Change, CookieJar, Delivery, Evidence, EventRecord, Incident, Monitor, Preview, Reference, Registration, Role, Timeline, Trial, Variant } from "./types";
 
 export class APIError extends Error {
   constructor(
@@ -95,6 +95,16 @@ export const references = {
     post<Reference>(withParameters(referencesOf(id), { name, unwanted, similarity }), picture),
   remove: (id: string, reference: string) => request<void>("DELETE", `${referencesOf(id)}/${segment(reference)}`),
   image: (id: string, reference: string) => `${referencesOf(id)}/${segment(reference)}/image`,
+};
+
+// asText is a file as text, whatever its name.
+const asText = (file: Blob) => new Blob([file], { type: "text/plain" });
+
+export const cookieJars = {
+  list: (signal?: AbortSignal) => get<{ cookie_jars: CookieJar[] }>("/api/v1/cookie-jars", {}, signal),
+  create: (name: string, file: Blob) => post<CookieJar>(withParameters("/api/v1/cookie-jars", { name }), asText(file)),
+  replace: (id: string, file: Blob) => request<CookieJar>("PUT", `/api/v1/cookie-jars/${segment(id)}`, asText(file)),
+  remove: (id: string) => request<void>("DELETE", `/api/v1/cookie-jars/${segment(id)}`),
 };
 
 export interface IncidentFilter {

@@ -25,6 +25,7 @@ export function changeOf(metadata: Metadata, opened: FormData, form: FormData): 
   for (const [name] of limits) if (changed(name) && field(name) !== "") config[name] = Number(field(name));
   for (const name of times) if (changed(name)) config[name] = fromLocalInput(field(name));
   if (changed("on_callback_failure")) config.on_callback_failure = field("on_callback_failure") as Config["on_callback_failure"];
+  if (changed("cookie_jar")) config.cookie_jar = field("cookie_jar") || null;
   if (Object.keys(config).length > 0) change.config = config;
   if (field("callback_url")) change.callback_url = field("callback_url");
   const renamed = names.filter(changed);

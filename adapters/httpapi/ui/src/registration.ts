@@ -26,6 +26,7 @@ export interface Draft {
   callbackURL: string;
   changed: Numbers; // values that differ from the preset
   detectors: NonNullable<Config["detectors"]>; // optional detectors that differ from the preset; null: off
+  cookieJar: string; // a name; "": none
   start: string; // of an input in the viewer's zone; "": none
   end: string;
   channel: string;
@@ -33,7 +34,7 @@ export interface Draft {
   goesOn: boolean; // a webhook that fails does not end the watch, as every preset has it
 }
 
-export const emptyDraft = (streamURL: string, callbackURL: string): Draft => ({ streamURL, callbackURL, changed: {}, detectors: {}, start: "", end: "", channel: "", title: "", goesOn: true });
+export const emptyDraft = (streamURL: string, callbackURL: string): Draft => ({ streamURL, callbackURL, changed: {}, detectors: {}, cookieJar: "", start: "", end: "", channel: "", title: "", goesOn: true });
 
 // Found is what a look at an address has found out about its stream.
 export type Found = Pick<Draft, "channel" | "title" | "start">;
@@ -58,6 +59,7 @@ export function registrationOf(draft: Draft, preset: Numbers, name = ""): Regist
   if (name) config.preset = name;
   if (Object.keys(draft.detectors).length > 0) config.detectors = draft.detectors;
   if (draft.goesOn || name) config.on_callback_failure = draft.goesOn ? "continue" : "error";
+  if (draft.cookieJar) config.cookie_jar = draft.cookieJar;
   const start = fromLocalInput(draft.start);
   const end = fromLocalInput(draft.end);
   if (start) config.scheduled_start_time = start;

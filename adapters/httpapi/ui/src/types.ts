@@ -17,6 +17,7 @@ export interface Config {
   scheduled_end_time?: string | null;
   on_callback_failure?: "error" | "continue"; // left out: error
   detectors?: Record<string, Record<string, number> | null>; // optional ones, with their settings; null: off
+  cookie_jar?: string | null; // the name of the login that questions about the stream use
   preset?: string | null; // whose values it was registered with
 }
 
@@ -66,6 +67,18 @@ export interface Reference {
   name: string;
   unwanted: "after_start" | "before_start" | "always";
   similarity: number;
+}
+
+// CookieJar is an uploaded login. Its cookies are never told.
+export interface CookieJar {
+  jar_id: string;
+  name: string;
+  state: "unused" | "accepted" | "rejected" | "unreadable";
+  signed_in: boolean;
+  monitors: number;
+  uploaded_at: string;
+  accepted_at: string | null;
+  rejected_at: string | null;
 }
 
 export interface Monitor {

@@ -257,5 +257,5 @@ async function body(request) {
   const chunks = [];
   for await (const chunk of request) chunks.push(chunk);
   const sent = Buffer.concat(chunks);
-  return request.headers["content-type"]?.startsWith("image/") ? sent : JSON.parse(sent.toString() || "{}");
+  return request.headers["content-type"]?.match(/^(image|text)\//) ? sent : JSON.parse(sent.toString() || "{}");
 }

@@ -7,6 +7,7 @@ import { APIError, monitors as api, operationID, testWebhook } from "../api";
 import { limits, type NumberName } from "../change";
 import { text } from "../i18n";
 import { Allowed, NotAllowed } from "../parts/Allowed";
+import { CookieJarField } from "../parts/CookieJarField";
 import { DetectorFields } from "../parts/DetectorFields";
 import { Exchange, StatusWord } from "../parts/Exchange";
 import { Glyph } from "../parts/Glyph";
@@ -338,6 +339,7 @@ function SingleValues({ draft, numbers, set }: { draft: Signal<Draft>; numbers: 
           <label for="set-end">{fields.scheduled_end_time}</label>
           <input id="set-end" class="input" type="datetime-local" step={1} value={d.end} onInput={(e) => set({ end: e.currentTarget.value })} />
         </div>
+        <CookieJarField id="set-cookie-jar" chosen={d.cookieJar} choose={(cookieJar) => set({ cookieJar })} />
         <div class="field">
           <label for="set-channel">{fields.channel_name}</label>
           <input id="set-channel" class="input" dir="auto" maxLength={300} value={d.channel} onInput={(e) => set({ channel: e.currentTarget.value })} />

@@ -7,6 +7,7 @@ import { session } from "../api";
 import { holder } from "../role";
 import { play } from "../chime";
 import { text } from "../i18n";
+import { CookieJars } from "../parts/CookieJars";
 import { Glyph } from "../parts/Glyph";
 import { keysOpen } from "../parts/Keys";
 import { keysOn, language, name, sound, theme } from "../settings";
@@ -53,6 +54,7 @@ export function Settings() {
           </div>
         </section>
         <Session />
+        <CookieJars />
         <Service />
       </div>
     </main>

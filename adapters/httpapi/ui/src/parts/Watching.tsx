@@ -10,6 +10,7 @@ import { now } from "../store";
 import { clockDay, decimal, toLocalInput, wholeDuration, zone } from "../time";
 import type { Detectors, Monitor } from "../types";
 import { Allowed } from "./Allowed";
+import { CookieJarField } from "./CookieJarField";
 import { DetectorFields } from "./DetectorFields";
 import { Glyph } from "./Glyph";
 
@@ -30,6 +31,7 @@ export function Watching({ monitor }: { monitor: Monitor }) {
     [words.planned, time(c.scheduled_start_time)],
     [words.late, words.afterSec(seconds(c.start_delay_tolerance_sec))],
     ...(c.scheduled_end_time ? [[words.plannedEnd, time(c.scheduled_end_time)] as [string, string]] : []),
+    ...(c.cookie_jar ? [[words.fields.cookie_jar, c.cookie_jar] as [string, string]] : []),
     [words.fields.on_callback_failure, words.callbackFailure[c.on_callback_failure ?? "error"]],
     [words.registered, time(monitor.created_at)],
     [words.id, monitor.monitor_id, true],
@@ -151,6 +153,7 @@ function ChangeForm({ monitor }: { monitor: Monitor }) {
               ))}
             </select>
           </div>
+          <CookieJarField id="change-cookie_jar" chosen={monitor.config.cookie_jar ?? ""} />
           <Field name="callback_url" type="url" maxLength={512} value="" placeholder={words.unchanged} />
           <div class="form-grid">
             <Field name="channel_name" type="text" value={channelOf(monitor)} />

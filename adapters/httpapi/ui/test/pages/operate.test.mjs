@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { open } from "../browser.mjs";
 import { incident, monitor } from "../fakegateway.mjs";
-import { at, delivery, eventID, fill, hostile, id, pages, preview } from "../fakepages.mjs";
+import { at, cookieJars, delivery, eventID, fill, hostile, id, pages, preview } from "../fakepages.mjs";
 
 const axe = readFileSync(new URL("../../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
 const looks = [
@@ -334,4 +334,50 @@ test("references are shown with their pictures, added and removed", () =>
     page.on("dialog", (dialog) => dialog.accept());
     await page.getByRole("button", { name: "Remove Soon" }).click();
     await page.getByText("always unwanted · from").waitFor({ state: "detached" });
+  }));
+
+test("logins are shown with their state, uploaded, replaced, deleted and chosen; their cookies go nowhere else", () =>
+  open(fill, async (page, gateway) => {
+    const list = cookieJars.map((jar) => ({ ...jar }));
+    const sent = [];
+    gateway.routes.set("GET /api/v1/cookie-jars", () => [200, { cookie_jars: list }]);
+    gateway.routes.set("POST /api/v1/cookie-jars", (file, request) => {
+      sent.push(["POST", file.toString(), request.headers["content-type"], new URL(request.url, gateway.url).searchParams.get("name")]);
+      if (sent.length === 1) return [400, { error: { code: "INVALID_CONFIG", message: "cookies is JSON; expected is a cookie file" } }];
+      list.push({ ...list[2], jar_id: "5", name: "new", signed_in: true });
+      return [201, list.at(-1)];
+    });
+    gateway.routes.set("PUT /api/v1/cookie-jars/2", (file) => {
+      sent.push(["PUT", file.toString()]);
+      Object.assign(list[1], { state: "unused", rejected_at: null });
+      return [200, list[1]];
+    });
+    gateway.routes.set("DELETE /api/v1/cookie-jars/5", () => [200, { jar_id: list.pop().jar_id }]);
+    gateway.routes.set(`PATCH /api/v1/monitors/${id}`, (change) => (sent.push(change), [200, gateway.monitors.get(id)]));
+    await page.goto(`${gateway.url}/settings`);
+    const jars = page.locator(".jars li");
+    assert.match(await jars.nth(0).innerText(), /members\s+accepted\s+YouTube accepted it at .*used by 3 streams/s);
+    assert.match(await jars.nth(1).innerText(), /rejected\s+YouTube has rejected it since .*used by one stream/s);
+    assert.match(await jars.nth(2).innerText(), /not used yet.*not signed in.*used by no stream/s);
+    const file = { name: "cookies.txt", mimeType: "text/plain", buffer: Buffer.from("# cookies") };
+    await page.locator("summary", { hasText: "Upload a login" }).click();
+    await page.getByLabel("Cookie file: cookies.txt").setInputFiles(file);
+    await page.getByLabel("Name", { exact: true }).fill("new");
+    await page.getByRole("button", { name: "Upload", exact: true }).click();
+    await page.getByText("expected is a cookie file").waitFor();
+    await page.getByRole("button", { name: "Upload", exact: true }).click();
+    await jars.nth(4).waitFor();
+    await jars.nth(1).locator("input[type=file]").setInputFiles({ ...file, buffer: Buffer.from("# newer") });
+    await jars.nth(1).getByText("not used yet").waitFor();
+    page.on("dialog", (dialog) => dialog.accept());
+    await page.getByRole("button", { name: "Delete new" }).click();
+    await jars.nth(4).waitFor({ state: "detached" });
+    assert.deepEqual(sent, [["POST", "# cookies", "text/plain", "new"], ["POST", "# cookies", "text/plain", "new"], ["PUT", "# newer"]]);
+
+    await page.goto(`${gateway.url}/monitors/${id}`);
+    await page.getByRole("button", { name: "Change" }).first().click();
+    await page.locator("dialog").getByLabel("Login").selectOption("members");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.locator("dialog[aria-labelledby=change-title]").waitFor({ state: "hidden" });
+    assert.deepEqual(sent.at(-1), { config: { cookie_jar: "members" } });
   }));

@@ -20,6 +20,7 @@ test("a preset is its own values and the defaults, and a single value wins over 
     metadata: {},
   });
   assert.equal(registrationOf({ ...draft, goesOn: false }, music).config.on_callback_failure, undefined);
+  assert.equal(registrationOf({ ...draft, cookieJar: "members" }, music).config.cookie_jar, "members");
 });
 
 test("a bare ID is the address of its page, and everything else stays as it was typed", () => {

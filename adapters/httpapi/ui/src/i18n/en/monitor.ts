@@ -86,6 +86,7 @@ export const monitor = {
     start_delay_tolerance_sec: "Late: alert after, s",
     scheduled_start_time: "Planned start",
     scheduled_end_time: "Planned end",
+    cookie_jar: "Login",
     on_callback_failure: "When the webhook fails",
     callback_url: "Webhook",
     channel_name: "Channel",

@@ -29,6 +29,8 @@ export const refusals = {
     LINK_INVALID: "The link is not valid.",
     LINK_EXPIRED: "The link has expired.",
     RANGE_NOT_SATISFIABLE: "The file has no such part.",
+    COOKIE_JAR_NOT_FOUND: "There is no such login.",
+    COOKIE_JAR_IN_USE: "Streams that are watched use this login.",
     REFERENCE_NOT_FOUND: "There is no such reference.",
     DESTINATION_NOT_FOUND: "There is no such destination.",
     SILENCE_NOT_FOUND: "There is no such silence.",

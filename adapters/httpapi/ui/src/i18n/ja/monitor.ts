@@ -88,6 +88,7 @@ export const monitor: Words["monitor"] = {
     start_delay_tolerance_sec: "遅延の通知まで（秒）",
     scheduled_start_time: "開始予定",
     scheduled_end_time: "終了予定",
+    cookie_jar: "ログイン情報",
     on_callback_failure: "Webhookが失敗したとき",
     callback_url: "Webhook",
     channel_name: "チャンネル",

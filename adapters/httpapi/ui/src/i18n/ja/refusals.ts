@@ -30,6 +30,8 @@ export const refusals: Words["refusals"] = {
     LINK_INVALID: "リンクが正しくありません。",
     LINK_EXPIRED: "リンクの期限が切れています。",
     RANGE_NOT_SATISFIABLE: "ファイルにその範囲はありません。",
+    COOKIE_JAR_NOT_FOUND: "このログイン情報はありません。",
+    COOKIE_JAR_IN_USE: "監視中の配信がこのログイン情報を使っています。",
     REFERENCE_NOT_FOUND: "この参照画像は見つかりません。",
     DESTINATION_NOT_FOUND: "この通知先は見つかりません。",
     SILENCE_NOT_FOUND: "このミュートは見つかりません。",
