@@ -385,7 +385,7 @@ func TestWatchHasTheRulesOfARegistration(t *testing.T) {
 		detectortest.Only(t, detector.Blackout, detector.Silence)
 		got := mustParse(t, "watch", url, "--check-interval-sec", "1", "--blackout-threshold-sec=2", "--silence-threshold-sec", "3",
 			"--silence-db-threshold", "-60.5", "--scheduled-start-time", "2030-01-15T20:00:00.5+09:00", "--start-delay-tolerance-sec", "0",
-			"--record", "x.jsonl", "--json", "--reference", "commands.go", "--reference=rules.go").Watch
+			"--record", "x.jsonl", "--json", "--reference", "commands.go", "--reference=rules.go", "--cookies", "rules.go").Watch
 		start := time.Date(2030, 1, 15, 11, 0, 0, 500e6, time.UTC)
 		rules := got.Config()
 		if rules.ScheduledStartTime == nil || !rules.ScheduledStartTime.Equal(start) {
@@ -396,7 +396,7 @@ func TestWatchHasTheRulesOfARegistration(t *testing.T) {
 		want.SetThresholdSec(detector.Blackout, 2)
 		want.SetThresholdSec(detector.Silence, 3)
 		want.Set(detector.SilenceDB, -60.5)
-		if rules != want || !got.JSON || !filepath.IsAbs(got.Record) || len(got.Reference) != 2 {
+		if rules != want || !got.JSON || !filepath.IsAbs(got.Record) || len(got.Reference) != 2 || got.Cookies != "rules.go" {
 			t.Errorf("has %+v", got)
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/application/cookiejars"
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
@@ -46,6 +47,9 @@ type Doctor struct {
 
 	// DatabaseTime connects to a database once, and returns the time of its clock.
 	DatabaseTime func(ctx context.Context, dsn string) (time.Time, error)
+
+	// CookieJars reads the records of the cookie jars in a database.
+	CookieJars func(ctx context.Context, dsn string) ([]cookiejars.Record, error)
 
 	// CheckCluster verifies that pods may be run, and returns their namespace. Its
 	// error names one problem per line.
@@ -90,7 +94,7 @@ const (
 func (d Doctor) Examine(ctx context.Context, w io.Writer) (ok bool, err error) {
 	var findings []finding
 	checks := []func(context.Context) []finding{
-		d.launcher, toolsCheck{d.Settings, d.Now}.run, d.confinement, d.openFiles, d.database, d.cluster, d.dataDirectory, d.evidence, d.keys, d.opinion, d.youTubeAPI,
+		d.launcher, toolsCheck{d.Settings, d.Now}.run, d.confinement, d.openFiles, d.database, d.cookieJars, d.cluster, d.dataDirectory, d.evidence, d.keys, d.opinion, d.youTubeAPI,
 	}
 	for _, source := range monitor.Sources {
 		checks = append(checks, sourceCheck{d.Settings, source, d.LookupHost, d.Probers[source.Name]}.run)

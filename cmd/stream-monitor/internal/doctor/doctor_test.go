@@ -17,6 +17,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/stream/tool"
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
+	"github.com/stream-monitor/stream-monitor/application/cookiejars"
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
@@ -35,8 +36,9 @@ type machine struct {
 	bin        string
 	database   error         // nil: it answers
 	clockAhead time.Duration // of the database
-	cluster    error         // of the check of rights; nil: pods may be run
-	bucket     error         // of writing to it; nil: it was written
+	jars       []cookiejars.Record
+	cluster    error // of the check of rights; nil: pods may be run
+	bucket     error // of writing to it; nil: it was written
 	opinion    incident.Opinion
 	dns        error // of every look-up
 	openFiles  int
@@ -149,6 +151,7 @@ func (m *machine) examine() (bool, string) {
 		Settings:     m.settings,
 		Now:          m.now,
 		DatabaseTime: func(context.Context, string) (time.Time, error) { return time.Now().Add(m.clockAhead), m.database },
+		CookieJars:   func(context.Context, string) ([]cookiejars.Record, error) { return m.jars, m.database },
 		CheckCluster: func(_ context.Context, f config.ClusterFlags) (string, error) { return f.WorkerNamespace, m.cluster },
 		CheckBucket:  func(context.Context, config.EvidenceFlags) error { return m.bucket },
 		AskOpinion:   func(context.Context, config.OpinionFlags, config.Networks) incident.Opinion { return m.opinion },
@@ -242,6 +245,10 @@ func TestEachProblemIsFound(t *testing.T) {
 		"a database whose clock is nearly the same": {func(m *machine) { m.clockAhead = 3 * time.Second }, fine, "PostgreSQL", []string{"answers"}},
 		"a database that does not": {func(m *machine) { m.database = errors.New("connection refused") }, fail, "PostgreSQL",
 			[]string{"postgres://db.example/monitor does not answer: connection refused", "check DB_DSN"}},
+		"cookie jars": {func(m *machine) { m.jars = make([]cookiejars.Record, 2) }, fine, "cookie jars", []string{"2 jars, none of them rejected"}},
+		"a rejected cookie jar": {func(m *machine) {
+			m.jars = []cookiejars.Record{{Name: "members", RejectedAt: time.Unix(0, 0)}, {Name: "adults"}}
+		}, warn, "cookie jars", []string{`2 jars; rejected: "members" since 1970-01-01T00:00:00Z`, "upload the cookies again"}},
 		"binaries of a private database":        {func(m *machine) { m.privatePostgres("98") }, fine, "PostgreSQL", []string{"98.3, /"}},
 		"a private database of another version": {func(m *machine) { m.privatePostgres("97") }, fail, "PostgreSQL", []string{`version "97"`}},
 		"a cluster that lets it": {func(m *machine) {
