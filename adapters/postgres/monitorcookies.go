@@ -37,13 +37,15 @@ type cookieJarRow struct {
 	RejectedAt sql.NullTime   `db:"rejected_at"`
 }
 
-// usesJar selects the active monitors that use the jar j.
-const usesJar = activePredicate + ` AND config ->> 'cookie_jar' = j.name`
+const (
+	cookieJarColumns = `id, name, sources, cookies, signed_in, sealed, version, created_at, uploaded_at, accepted_at, rejected_at`
+	selectCookieJar  = `SELECT ` + cookieJarColumns + ` FROM cookie_jars`
 
-const selectCookieJar = `
-	SELECT id, name, sources, cookies, signed_in, sealed, version, created_at, uploaded_at, accepted_at, rejected_at,
-	       (SELECT count(*) FROM monitors WHERE ` + usesJar + `) AS monitors
-	FROM cookie_jars j`
+	// selectUsedCookieJar also counts the active monitors that use the jar, for which it reads all of them.
+	selectUsedCookieJar = `
+		SELECT ` + cookieJarColumns + `, (SELECT count(*) FROM monitors WHERE ` + activePredicate + ` AND config ->> 'cookie_jar' = j.name) AS monitors
+		FROM cookie_jars j`
+)
 
 // open returns the jar, and its record. A jar that cannot be decrypted has Version 0.
 func (r cookieJarRow) open(secrets Secrets) (cookie.Jar, cookiejars.Record) {
@@ -64,7 +66,7 @@ func (r cookieJarRow) open(secrets Secrets) (cookie.Jar, cookiejars.Record) {
 // CookieJars implements cookiejars.RecordStore.
 func (s *CookieJarStore) CookieJars(ctx context.Context) ([]cookiejars.Record, error) {
 	var rows []cookieJarRow
-	err := s.db.SelectContext(ctx, &rows, selectCookieJar+` ORDER BY name`)
+	err := s.db.SelectContext(ctx, &rows, selectUsedCookieJar+` ORDER BY name`)
 	list := make([]cookiejars.Record, 0, len(rows))
 	for _, r := range rows {
 		_, record := r.open(s.secrets)
@@ -130,7 +132,7 @@ func (s *CookieJarStore) ReplaceCookieJar(ctx context.Context, r cookiejars.Reco
 		if err := addToFeed(ctx, tx, changes...); err != nil {
 			return err
 		}
-		if err := tx.GetContext(ctx, &row, selectCookieJar+` WHERE id = $1`, r.ID); err != nil {
+		if err := tx.GetContext(ctx, &row, selectUsedCookieJar+` WHERE id = $1`, r.ID); err != nil {
 			return err
 		}
 		_, replaced = row.open(s.secrets)
@@ -141,7 +143,7 @@ func (s *CookieJarStore) ReplaceCookieJar(ctx context.Context, r cookiejars.Reco
 
 // lockCookieJar reads a jar and locks its row. Errors: *monitor.Error NotFound.
 func lockCookieJar(ctx context.Context, tx *sqlx.Tx, row *cookieJarRow, where, by string) error {
-	err := tx.GetContext(ctx, row, selectCookieJar+` WHERE `+where+` FOR NO KEY UPDATE OF j`, by)
+	err := tx.GetContext(ctx, row, selectCookieJar+` WHERE `+where+` FOR UPDATE`, by)
 	if errors.Is(err, sql.ErrNoRows) {
 		return monitor.Errorf(cookiejars.NotFound, "no cookie jar has the id or name %.60q", by)
 	}
@@ -153,6 +155,9 @@ func (s *CookieJarStore) DeleteCookieJar(ctx context.Context, id string) error {
 	return s.db.inTx(ctx, "delete cookie jar "+id, func(tx *sqlx.Tx) error {
 		var row cookieJarRow
 		if err := lockCookieJar(ctx, tx, &row, `id = $1`, id); err != nil {
+			return err
+		}
+		if err := tx.GetContext(ctx, &row, selectUsedCookieJar+` WHERE id = $1`, id); err != nil {
 			return err
 		}
 		if row.Monitors > 0 {
