@@ -3,7 +3,6 @@ package acceptance_test
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"encoding/hex"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jmoiron/sqlx"
 	_ "github.com/lib/pq" // the driver "postgres"
 
 	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
@@ -95,17 +95,10 @@ func watchProcesses(t *testing.T, gateways ...*system.Service) (stop func()) {
 // everyRow returns every row of every table as text.
 func everyRow(t *testing.T, dsn string) map[string][]byte {
 	t.Helper()
-	db := must.Get(sql.Open("postgres", dsn))(t)
+	db := must.Get(sqlx.Connect("postgres", dsn))(t)
 	defer func() { _ = db.Close() }()
 	texts := func(query string) (all []string) {
-		rows := must.Get(db.QueryContext(t.Context(), query))(t)
-		defer func() { _ = rows.Close() }()
-		for rows.Next() {
-			var text string
-			must.Do(t, rows.Scan(&text))
-			all = append(all, text)
-		}
-		must.Do(t, rows.Err())
+		must.Do(t, db.SelectContext(t.Context(), &all, query))
 		return all
 	}
 	tables := map[string][]byte{}
