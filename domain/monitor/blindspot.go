@@ -12,11 +12,12 @@ const (
 	NoProxy     UnseenClass = "proxy"   // the proxy cannot be reached, or refuses
 	NoNetwork   UnseenClass = "network" // no other way to the source: a firewall, TLS, no answer in time, 5xx
 	NoTool      UnseenClass = "tool"    // the tool that asks fails
+	NoLogin     UnseenClass = "login"   // the stream needs a login, and its cookie jar has none that is accepted
 	OtherUnseen UnseenClass = "unknown" // nothing says why
 )
 
 // UnseenClasses are all of them.
-var UnseenClasses = []UnseenClass{Refused, NoDNS, NoProxy, NoNetwork, NoTool, OtherUnseen}
+var UnseenClasses = []UnseenClass{Refused, NoDNS, NoProxy, NoNetwork, NoTool, NoLogin, OtherUnseen}
 
 // Unseen says that a worker knows neither the state of its stream nor its media at present, and
 // why (decision S15). The zero value: it knows.

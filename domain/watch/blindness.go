@@ -92,6 +92,8 @@ func (s StreamState) unseen() monitor.UnseenClass {
 		return monitor.NoNetwork
 	case ToolFailed:
 		return monitor.NoTool
+	case LoginLost:
+		return monitor.NoLogin
 	}
 	return monitor.OtherUnseen
 }

@@ -95,7 +95,7 @@ func rows() []observation {
 	for _, s := range []watch.StreamState{
 		watch.Live, watch.Upcoming, watch.Offline, watch.Ended, watch.NotALiveStream,
 		watch.Private, watch.Removed, watch.RegionLocked, watch.AgeRestricted, watch.MembersOnly,
-		watch.ManifestFound, watch.Blocked, watch.RateLimited, watch.Unreachable, watch.ToolFailed, watch.CircuitOpen,
+		watch.ManifestFound, watch.Blocked, watch.RateLimited, watch.Unreachable, watch.ToolFailed, watch.LoginLost, watch.CircuitOpen,
 	} {
 		row("resolve: "+string(s), func(w *world) watch.Observation {
 			r := watch.Resolution{Began: at(w.now), State: s, Detail: "as the table says"}

@@ -10,7 +10,7 @@ import (
 func TestAReportSaysWhyNothingIsSeen(t *testing.T) { // decision S15
 	for state, want := range map[watch.StreamState]monitor.UnseenClass{
 		watch.Blocked: monitor.Refused, watch.RateLimited: monitor.Refused, watch.NameUnresolved: monitor.NoDNS, watch.ProxyFailed: monitor.NoProxy,
-		watch.Unreachable: monitor.NoNetwork, watch.ToolFailed: monitor.NoTool, watch.CircuitOpen: monitor.OtherUnseen,
+		watch.Unreachable: monitor.NoNetwork, watch.ToolFailed: monitor.NoTool, watch.LoginLost: monitor.NoLogin, watch.CircuitOpen: monitor.OtherUnseen,
 	} {
 		w := watch.New(rules(), at(0))
 		if got := w.Report().Visibility.Unseen; got != (monitor.Unseen{}) {

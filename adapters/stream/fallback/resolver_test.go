@@ -94,7 +94,7 @@ const watched = monitor.StreamURL("https://www.youtube.com/watch?v=abcdefghijk")
 func TestTheSecondaryRunsOnlyWhenItMayHelp(t *testing.T) {
 	for state, helps := range map[watch.StreamState]bool{
 		watch.Live: false, watch.Upcoming: false, watch.Offline: false, watch.Ended: false, watch.NotALiveStream: false,
-		watch.Private: false, watch.Removed: false, watch.RegionLocked: false, watch.AgeRestricted: false, watch.MembersOnly: false,
+		watch.Private: false, watch.Removed: false, watch.RegionLocked: false, watch.AgeRestricted: false, watch.MembersOnly: false, watch.LoginLost: false,
 		watch.Blocked: true, watch.RateLimited: true, watch.Unreachable: true, watch.ToolFailed: true,
 	} {
 		t.Run(fmt.Sprintf("%s: %v", state, helps), func(t *testing.T) {

@@ -422,7 +422,7 @@ export interface BlindSpot {
   monitors: number;
   watched: number;
   since: string;
-  class: "refused" | "dns" | "proxy" | "network" | "tool" | "unknown" | null; // null: several
+  class: "refused" | "dns" | "proxy" | "network" | "tool" | "login" | "unknown" | null; // null: several
   egress: string | null; // "": there is no choice; null: several
 }
 

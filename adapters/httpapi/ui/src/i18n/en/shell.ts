@@ -30,6 +30,7 @@ export const shell = {
     proxy: (address: string) => `The proxy ${address ? `${address} ` : ""}cannot be used.`,
     network: (address: string) => `YouTube cannot be reached${address && ` through ${address}`}.`,
     tool: (_address: string) => "The tool that asks YouTube fails.",
+    login: (_address: string) => "YouTube does not accept the login that these streams need.",
     unknown: (_address: string) => "The checker is blind.",
   },
   unseenText: (n: string, of: string, since: string) => `${n} of ${of} streams cannot be seen since ${since}. They may be fine.`,

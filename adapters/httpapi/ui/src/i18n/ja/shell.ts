@@ -31,6 +31,7 @@ export const shell: Words["shell"] = {
     proxy: (address) => `プロキシー${address && `（${address}）`}を使えません。`,
     network: (address) => `${address && `${address}から`}YouTubeに接続できません。`,
     tool: (_address) => "YouTubeに問い合わせるツールが失敗しています。",
+    login: (_address) => "必要なログイン情報をYouTubeが受け付けません。",
     unknown: (_address) => "監視側から配信を確認できません。",
   },
   unseenText: (n, of, since) => `${since}から、${of}配信のうち${n}配信を確認できていません。配信は正常かもしれません。`,
