@@ -33,7 +33,7 @@
 //   - The events of a monitor are leased in the order in which they were committed.
 //
 //   - Locks are taken in one order: monitors by id, the newest incidents in the order of their monitors,
-//     deliveries. So they are where an attempt ends its monitor. The version of the routing comes before destinations, and a destination before its
+//     deliveries. So they are where an attempt ends its monitor. A cookie jar comes after the monitors that use it. The version of the routing comes before destinations, and a destination before its
 //     deliveries, which only the dispatcher and changes of the routing lock so. A lease passes over what is
 //     locked. The inbox of the feed only gets rows; the gateway that gives versions locks nothing but feed_head.
 //

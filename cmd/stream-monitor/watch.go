@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -99,7 +100,11 @@ func readCookies(file string) (*cookie.Jar, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cookies: %s %w", file, err)
 	}
-	return &cookie.Jar{Name: filepath.Base(file), Version: 1, Text: all.Keep(monitor.CookieHosts()).Text()}, nil
+	kept := all.Keep(monitor.CookieHosts())
+	if len(kept) == 0 {
+		return nil, fmt.Errorf("cookies: %s has none for %s", file, strings.Join(monitor.CookieHosts(), ", "))
+	}
+	return &cookie.Jar{Name: filepath.Base(file), Version: 1, Text: kept.Text()}, nil
 }
 
 // terminalGateway is the gateway of a watch in the foreground. Its assignment is the
