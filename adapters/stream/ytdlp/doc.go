@@ -18,6 +18,9 @@
 //
 // A run is a process of the command, or a fork of a process that has loaded yt-dlp (ForkServer).
 //
+// A stream that needs a login has a cookie jar in its context (section 17.7). Each run gets a copy, a file in memory that no
+// other run can open; what it leaves goes back if it ended by itself. A fork gets the file through a socket.
+//
 // One run answers everything except DASH; the watcher chooses the rendition later.
 // The options of section 5.3 are not used. The protocol of a live format is
 // m3u8_native, so best[protocol^=http] matches none. No format is "best" if video and
