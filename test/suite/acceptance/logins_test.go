@@ -142,15 +142,19 @@ func TestALoginIsNowhereButInItsJar(t *testing.T) { // section 17.7
 	for _, id := range ids {
 		env.WaitEvent(t, id, scenario.Started, scenario.StartTimeout)
 	}
-	ask := func() { // both at once
-		for _, video := range videos {
-			env.YouTube.ExpireNow(video)
-		}
+	// askUntil lets both streams be asked about at once, again and again: URLs that a question has just got must expire, too.
+	askUntil := func(what string, holds func() bool) {
+		t.Helper()
+		env.Eventually(t, 3*time.Minute, what, func() bool {
+			for _, video := range videos {
+				env.YouTube.ExpireNow(video)
+			}
+			return holds()
+		})
 	}
 	for range 3 {
 		asked := [2]int{env.YouTube.Count(youtube.Watch, videos[0]), env.YouTube.Count(youtube.Watch, videos[1])}
-		ask()
-		env.Eventually(t, 2*time.Minute, "both streams are asked about", func() bool {
+		askUntil("both streams are asked about", func() bool {
 			return env.YouTube.Count(youtube.Watch, videos[0]) > asked[0] && env.YouTube.Count(youtube.Watch, videos[1]) > asked[1]
 		})
 	}
@@ -160,8 +164,7 @@ func TestALoginIsNowhereButInItsJar(t *testing.T) { // section 17.7
 	})
 
 	env.YouTube.AcceptLogin(secondLogin)
-	ask()
-	env.Eventually(t, 3*time.Minute, "the jar is shown as rejected", func() bool { return onlyJar(t, env.Service)["state"] == "rejected" })
+	askUntil("the jar is shown as rejected", func() bool { return onlyJar(t, env.Service)["state"] == "rejected" })
 	since, _ := onlyJar(t, env.Service)["rejected_at"].(string)
 	if at, err := time.Parse(time.RFC3339, since); err != nil || time.Since(at) > 10*time.Minute {
 		t.Errorf("it is rejected since %q", since)
@@ -170,7 +173,7 @@ func TestALoginIsNowhereButInItsJar(t *testing.T) { // section 17.7
 	if err != nil || replaced.Status != http.StatusOK {
 		t.Fatalf("the second upload is answered %d %v, %v", replaced.Status, replaced.Body, err)
 	}
-	env.Eventually(t, 3*time.Minute, "the second login is accepted", func() bool { return onlyJar(t, env.Service)["state"] == "accepted" })
+	askUntil("the second login is accepted", func() bool { return onlyJar(t, env.Service)["state"] == "accepted" })
 	for _, id := range ids {
 		if m := must.Get(env.Service.Monitor(t.Context(), id))(t); m["status"] != "monitoring" {
 			t.Errorf("a stream whose login was lost for a while is %v", m)
