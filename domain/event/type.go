@@ -1,6 +1,10 @@
 package event
 
-import "github.com/stream-monitor/stream-monitor/domain/detector"
+import (
+	"slices"
+
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+)
 
 // Type names what happened, exactly as sent in event_type (section 4.1).
 type Type string
@@ -42,3 +46,16 @@ func recoveries() (list []Type) {
 	}
 	return list
 }
+
+// The events of channels. No callback gets them, and they are in a table of their own.
+const (
+	StreamFound       Type = "channel.stream_found"
+	ChannelUnreadable Type = "channel.unreadable"
+	ChannelReadable   Type = "channel.readable"
+)
+
+// ChannelTypes lists the types of the events of channels.
+func ChannelTypes() []Type { return []Type{StreamFound, ChannelUnreadable, ChannelReadable} }
+
+// OfChannel reports whether events of the type belong to a channel, and to no monitor.
+func (t Type) OfChannel() bool { return slices.Contains(ChannelTypes(), t) }

@@ -1,0 +1,118 @@
+package channel
+
+import (
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/backoff"
+)
+
+// The intervals at which the page of a channel is read.
+const (
+	Interval      = 10 * time.Minute
+	UsualInterval = 2 * time.Minute // around the hours at which the channel usually starts
+
+	jitterShare     = 0.2 // of an interval, so that channels that were registered at once spread
+	aroundUsual     = 45 * time.Minute
+	usualStarts     = 2 // that make an hour a usual one
+	maxStarts       = 20
+	startsCountFor  = 60 * 24 * time.Hour
+	seenBetween     = 30 * time.Minute // a stream that is live at once began since the look before, if that is no longer ago
+	opinionInterval = time.Hour
+)
+
+// UnreadableAfter is how long a channel cannot be read before that is told.
+const UnreadableAfter = time.Hour
+
+var failureBackoff = backoff.Policy{First: time.Minute, Max: Interval}
+
+// PauseOf returns for how long nobody reads any channel after the nth rate limit in a row, from 1 on.
+func PauseOf(n int) time.Duration {
+	return backoff.Policy{First: time.Minute, Max: 30 * time.Minute}.Delay(n)
+}
+
+// next returns when the page is read again. jitter is at random from 0 to less than 1.
+func (r Reading) next(now time.Time, jitter float64) time.Time {
+	interval := Interval
+	switch {
+	case r.Failures > 0:
+		interval = failureBackoff.Delay(r.Failures)
+	case r.usual(now):
+		interval = UsualInterval
+	}
+	return now.Add(time.Duration(float64(interval) * (1 - jitterShare*jitter)))
+}
+
+// usual reports whether at least usualStarts of the newest streams began around this time of day.
+func (r Reading) usual(now time.Time) bool {
+	near := 0
+	for _, start := range r.Starts {
+		if now.Sub(start) > startsCountFor {
+			continue
+		}
+		apart := now.Sub(start).Abs() % (24 * time.Hour)
+		if min(apart, 24*time.Hour-apart) <= aroundUsual {
+			near++
+		}
+	}
+	return near >= usualStarts
+}
+
+// learn adds the start of a stream that was seen live for the first time. lookedBefore is when the page was read before.
+func (r *Reading) learn(now, scheduled, lookedBefore time.Time) {
+	start := now
+	switch {
+	case !scheduled.IsZero() && now.Sub(scheduled).Abs() < 12*time.Hour:
+		start = scheduled
+	case lookedBefore.IsZero() || now.Sub(lookedBefore) > seenBetween:
+		return // it may have begun long ago
+	}
+	r.Starts = append([]time.Time{start}, r.Starts...)
+	r.Starts = r.Starts[:min(len(r.Starts), maxStarts)]
+}
+
+// WantsOpinion reports whether an answer should be compared with that of somebody else: it is empty, or has streams
+// in a form that is not known. That is asked once an hour.
+func (c Channel) WantsOpinion(now time.Time, l Listing) bool {
+	strange := len(l.Streams) == 0
+	for _, s := range l.Streams {
+		strange = strange || s.State == Unclear
+	}
+	return strange && now.Sub(c.Reading.OpinionAt) >= opinionInterval
+}
+
+// Merge returns what two answers at the same time say together. What the first does not know, the second may.
+func Merge(first, second Listing) Listing {
+	if first.ID != "" && second.ID != "" && first.ID != second.ID {
+		return first // it is about another channel
+	}
+	merged := first
+	merged.By += "+" + second.By
+	merged.Partial = first.Partial && second.Partial
+	for into, from := range map[*string]string{&merged.ID: second.ID, &merged.Handle: second.Handle, &merged.Title: second.Title} {
+		if *into == "" {
+			*into = from
+		}
+	}
+	merged.Streams = append([]Stream(nil), first.Streams...)
+	for _, s := range second.Streams {
+		at := -1
+		for n, known := range merged.Streams {
+			if known.URL == s.URL {
+				at = n
+			}
+		}
+		if at < 0 {
+			merged.Streams = append(merged.Streams, s)
+			continue
+		}
+		known := &merged.Streams[at]
+		if known.State == Unclear {
+			known.State = s.State
+		}
+		if known.ScheduledStart.IsZero() {
+			known.ScheduledStart = s.ScheduledStart
+		}
+		known.MembersOnly = known.MembersOnly || s.MembersOnly
+	}
+	return merged
+}
