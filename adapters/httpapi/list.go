@@ -39,6 +39,7 @@ type listedMonitorBody struct {
 	Incident           *openIncidentBody    `json:"incident"`
 	RecordParkedSince  *time.Time           `json:"record_parked_since,omitempty"`
 	Hints              []monitor.Hint       `json:"hints,omitempty"`
+	ChannelID          string               `json:"channel_id,omitempty"`
 }
 
 type openIncidentBody struct {
@@ -112,6 +113,7 @@ func (h monitorHandlers) listedMonitorBody(m monitors.ListedMonitor) listedMonit
 		Incident:           h.openIncident(m.Incident),
 		RecordParkedSince:  h.localTimeOrNull(&m.RecordParkedSince),
 		Hints:              feed.NewHints(m.Hints, h.zone),
+		ChannelID:          m.ChannelID,
 	}
 	if len(body.Metadata) == 0 {
 		body.Metadata = json.RawMessage(`{}`)

@@ -87,6 +87,9 @@ func insertMonitor(ctx context.Context, tx *sqlx.Tx, m monitor.Monitor, limit in
 		return false, metadataError(err)
 	}
 	rows, err := result.RowsAffected()
+	if err == nil && rows > 0 && m.ChannelID != "" {
+		err = giveToChannel(ctx, tx, m.ID, m.ChannelID)
+	}
 	return rows > 0, err
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/lib/pq"
 	"github.com/lib/pq/pqerror"
 
+	"github.com/stream-monitor/stream-monitor/application/channels"
 	"github.com/stream-monitor/stream-monitor/application/cookiejars"
 	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
@@ -59,6 +60,9 @@ var (
 	_ keyring.AuditStore = (*Store)(nil)
 
 	_ keyring.SessionKeyStore = (*Store)(nil)
+
+	_ channels.Store          = (*Store)(nil)
+	_ channels.DiscoveryStore = (*Store)(nil)
 )
 
 // Config configures a Store; the zero value is usable.
@@ -117,6 +121,7 @@ type Store struct {
 	*KeyStore
 	*AuditStore
 	*SessionKeyStore
+	*ChannelStore
 
 	db        *database
 	secrets   Secrets
@@ -202,6 +207,7 @@ func New(dsn string, cfg Config) (*Store, error) {
 		KeyStore:         &KeyStore{db},
 		AuditStore:       &AuditStore{db},
 		SessionKeyStore:  &SessionKeyStore{db, cfg.Secrets},
+		ChannelStore:     &ChannelStore{db},
 		db:               db,
 		secrets:          cfg.Secrets,
 		migrating:        migrating,

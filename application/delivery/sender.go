@@ -43,6 +43,9 @@ func (s *Sender) send(ctx context.Context, d Delivery, log *slog.Logger) message
 	if d.Event != nil {
 		return s.sendEvent(ctx, d, log)
 	}
+	if d.Notice != nil && d.Notice.Channel != nil && d.Destination.GetsEvents() {
+		return s.sendChannelEvent(ctx, d)
+	}
 	step := d.Message.NextMessage
 	f := message.Facts{
 		ThreadID: d.threadID(), DestinationID: d.Destination.ID, Language: d.Destination.Language,
@@ -115,6 +118,12 @@ func (s *Sender) sendEvent(ctx context.Context, d Delivery, log *slog.Logger) me
 	}
 	e.Body = s.addEvidence(ctx, d, e.Body, log)
 	return resultOf(s.cfg.Webhooks.Send(ctx, to, e, keys))
+}
+
+// sendChannelEvent sends an event of a channel of streams to a webhook. It belongs to no monitor and has no sequence.
+func (s *Sender) sendChannelEvent(ctx context.Context, d Delivery) message.Result {
+	e := Event{EventID: d.Notice.Channel.EventID, EventType: d.Notice.Channel.EventType, Body: d.Notice.Channel.Body}
+	return resultOf(s.cfg.Webhooks.Send(ctx, urlOf(d.Destination), e, signingKeys(d.Destination, d.Now)))
 }
 
 // urlOf returns the URL of a webhook.

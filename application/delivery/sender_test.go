@@ -396,3 +396,22 @@ func TestAnExampleIsSentAsItWouldBe(t *testing.T) {
 		}
 	})
 }
+
+func TestAnEventOfAChannelOfStreamsIsAWebhookOrAMessage(t *testing.T) {
+	scenario(t, "both", func(t *testing.T) {
+		o, r := &fakeOutbox{}, newReceiver(accepts)
+		about := message.ChannelNotice{EventID: "e1", EventType: event.StreamFound, Count: 1}
+		hook, people := about, about
+		hook.Body, people.Channels = []byte(`{"event_id":"e1"}`), []message.ChannelNews{{Channel: "Example", Stream: "Talk", Watched: true}}
+		o.add(delivery.Delivery{ID: "d1", Destination: newDestination("hook", notify.Webhook), Policy: notify.Policy{OwnKeys: true, Numbered: true}, Notice: &message.Notice{Channel: &hook}})
+		o.add(delivery.Delivery{ID: "d2", Destination: newDestination("people", notify.Teams), Notice: &message.Notice{Channel: &people}})
+		h := start(t, o, r, nil)
+		h.advance(time.Second)
+		if s := r.sent("e1"); len(s) != 1 || string(s[0].event.Body) != `{"event_id":"e1"}` || s[0].event.EventType != event.StreamFound || !slices.Equal(s[0].keys, []string{secretKey}) {
+			t.Errorf("the webhook got %+v", s)
+		}
+		if s := r.sent("people"); len(s) != 1 || s[0].message.Title != "🆕 FOUND｜Talk｜Example" {
+			t.Errorf("people got %+v", s)
+		}
+	})
+}

@@ -16,6 +16,7 @@ type Request struct {
 	CallbackURL string
 	Config      monitor.Config  // start from monitor.DefaultConfig
 	Metadata    json.RawMessage // a JSON object of at most monitor.MaxMetadata bytes; empty: {}
+	ChannelID   string          // of the channel that registers it; empty: a person does
 
 	// Unreadable has a *monitor.Error for each field that could not be decoded, or one without a
 	// field for the whole. The refusal names them together with all other wrong fields.
@@ -63,6 +64,7 @@ func (a *admission) read(r Request) (m monitor.Monitor, wrong []error) {
 		StreamStatus: monitor.StreamUnknown,
 		Health:       monitor.Health{Video: monitor.Unknown, Audio: monitor.Unknown},
 		Generation:   1,
+		ChannelID:    r.ChannelID,
 		CreatedAt:    now,
 		UpdatedAt:    now,
 

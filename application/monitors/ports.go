@@ -36,6 +36,10 @@ type RegistrationStore interface {
 	// one stores a monitor and the others return its record. Errors: those of Insert.
 	InsertIdempotent(ctx context.Context, m monitor.Monitor, limit int, key IdempotencyKey) (*IdempotencyRecord, error)
 
+	// Adopt gives an active monitor to a channel, unless it belongs to one, and returns it. adopted is false if it belonged to
+	// this channel before. Errors: *monitor.Error NotFound, Ended.
+	Adopt(ctx context.Context, id monitor.ID, channelID string) (m monitor.Monitor, adopted bool, err error)
+
 	// FindIdempotent reads the record of a key. It returns nil if the key has no
 	// record, or an expired one.
 	FindIdempotent(ctx context.Context, key Digest) (*IdempotencyRecord, error)

@@ -1,10 +1,12 @@
 package channel
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
 	"github.com/stream-monitor/stream-monitor/domain/wire"
 )
 
@@ -36,6 +38,54 @@ type Gap struct {
 	Until   *time.Time  `json:"until,omitempty"` // of channel.readable
 	Failure FailureKind `json:"failure"`
 	Detail  string      `json:"error_details"`
+}
+
+// payload is what a webhook gets of an Event.
+type payload struct {
+	EventID    string          `json:"event_id"`
+	EventType  event.Type      `json:"event_type"`
+	ChannelID  string          `json:"channel_id"`
+	ChannelURL Address         `json:"channel_url"`
+	Timestamp  time.Time       `json:"timestamp"`
+	Data       any             `json:"data"`
+	Metadata   json.RawMessage `json:"metadata"` // of the template
+}
+
+// Payload returns the body of the webhooks of an event with an ID, a UUIDv7. Its times are in a zone.
+func (e Event) Payload(id string, c Channel, zone *time.Location) ([]byte, error) {
+	p := payload{id, e.Type, c.ID, c.Address, wire.Time(e.At, zone), nil, c.Template.Metadata}
+	switch {
+	case e.Stream != nil:
+		found := *e.Stream
+		if at := found.ScheduledStart; at != nil {
+			found.ScheduledStart = wire.TimeOrNull(*at, zone)
+		}
+		p.Data = found
+	case e.Gap != nil:
+		gap := *e.Gap
+		gap.Since = wire.Time(gap.Since, zone)
+		if gap.Until != nil {
+			gap.Until = wire.TimeOrNull(*gap.Until, zone)
+		}
+		p.Data = gap
+	}
+	return wire.Encode(p)
+}
+
+// severityUnreadable is that of a stream that cannot be checked for as long.
+const severityUnreadable = 2
+
+// Subject returns what routes are compared with: metadata are those that a stream of the channel is registered with.
+func (c Channel) Subject(e Event) notify.Subject {
+	f := Found{}
+	s := notify.Subject{EventType: e.Type}
+	if e.Stream != nil {
+		f.Title = e.Stream.Title
+	} else {
+		s.Severity = severityUnreadable
+	}
+	s.Metadata = notify.FlattenMetadata(c.metadataOf(f))
+	return s
 }
 
 func (c Channel) found(now time.Time, f Found) Event {

@@ -46,45 +46,45 @@ const (
 
 // Found is a stream of a channel that was seen on its page.
 type Found struct {
-	URL            monitor.StreamURL
-	Title          string
-	State          State // that was learned last; never Unclear
-	MembersOnly    bool
-	ScheduledStart time.Time // zero: not known
-	FoundAt        time.Time
-	SeenAt         time.Time // on the page
+	URL            monitor.StreamURL `json:"stream_url"`
+	Title          string            `json:"title"`
+	State          State             `json:"state"` // that was learned last; never Unclear
+	MembersOnly    bool              `json:"members_only,omitempty"`
+	ScheduledStart time.Time         `json:"scheduled_start,omitzero"` // zero: not known
+	FoundAt        time.Time         `json:"found_at"`
+	SeenAt         time.Time         `json:"seen_at"` // on the page
 
-	AskAt   time.Time // when the resolver is asked about it; zero: it need not be
-	RetryAt time.Time // when a refused registration is tried again; zero: at once
+	AskAt   time.Time `json:"ask_at,omitzero"`   // when the resolver is asked about it; zero: it need not be
+	RetryAt time.Time `json:"retry_at,omitzero"` // when a refused registration is tried again; zero: at once
 
 	// Doubt is what the newest looks say against the stream: Gone, HasEnded or ForMembers; empty: nothing. Doubts counts
 	// them in a row. LackComplete says whether the newest page without it was complete, Confirmed that the resolver
 	// does not contradict.
-	Doubt        Why
-	Doubts       int
-	LackComplete bool
-	Confirmed    bool
+	Doubt        Why  `json:"doubt,omitempty"`
+	Doubts       int  `json:"doubts,omitempty"`
+	LackComplete bool `json:"lack_complete,omitempty"`
+	Confirmed    bool `json:"confirmed,omitempty"`
 
-	Standing Standing
-	Why      Why
-	Detail   string
-	Told     bool // channel.stream_found was made
+	Standing Standing `json:"standing"`
+	Why      Why      `json:"why,omitempty"`
+	Detail   string   `json:"detail,omitempty"`
+	Told     bool     `json:"told,omitempty"` // channel.stream_found was made
 
-	Monitor Watch // without ID: there is none
+	Monitor Watch `json:"monitor"` // without ID: there is none
 }
 
 // Watch is the monitor of a stream that was found.
 type Watch struct {
-	ID       monitor.ID
-	Status   monitor.Status
-	Reason   string // why Status is error
-	Reserved bool   // it has never had a worker
-	Adopted  bool   // a person had registered it
+	ID       monitor.ID     `json:"id,omitempty"`
+	Status   monitor.Status `json:"-"`
+	Reason   string         `json:"-"`                 // why Status is error
+	Reserved bool           `json:"-"`                 // it has never had a worker
+	Adopted  bool           `json:"adopted,omitempty"` // a person had registered it
 
 	// Title and Start are those that the channel knew when it made, adopted or changed the monitor last. What a person
 	// has set otherwise stays.
-	Title string
-	Start time.Time
+	Title string    `json:"title,omitempty"`
+	Start time.Time `json:"start,omitzero"`
 }
 
 // startsAt orders streams by their start. One that is live has started at the latest when it was found.
@@ -107,6 +107,7 @@ func (f Found) live() int {
 type Candidate struct {
 	Channel Channel // without Streams
 	Stream  Found
+	Active  bool // a monitor watches it already, so it needs no room
 }
 
 // Compare orders candidates: those that are live, then by their start.

@@ -70,14 +70,21 @@ type hourCount [60]minuteCount
 type minuteCount struct {
 	minute        int64 // since 1970
 	polls, others int
+	pages         int // of channels, which others has, too
 }
 
-func (h *hourCount) add(now time.Time, poll bool) {
+// at returns the count of a minute.
+func (h *hourCount) at(now time.Time) *minuteCount {
 	minute := now.Unix() / 60
 	m := &h[minute%60]
 	if m.minute != minute {
 		*m = minuteCount{minute: minute}
 	}
+	return m
+}
+
+func (h *hourCount) add(now time.Time, poll bool) {
+	m := h.at(now)
 	if poll {
 		m.polls++
 	} else {
@@ -94,4 +101,36 @@ func (h *hourCount) lastHour(now time.Time) (polls, others int) {
 		}
 	}
 	return polls, others
+}
+
+// pages returns how many pages of channels were read in the last hour.
+func (h *hourCount) pages(now time.Time) (all int) {
+	first := now.Unix()/60 - 59
+	for _, m := range h {
+		if m.minute >= first {
+			all += m.pages
+		}
+	}
+	return all
+}
+
+// pagesShare is the part of the budget that pages of channels may use; the rest is left for streams.
+const pagesShare = 2
+
+// Page counts the reading of a channel's page at now, and returns the address that it leaves through: the one with the
+// fewest pages in the last hour that does not rest. ok is false, and nothing is counted, if pages have used half of the
+// budget of each address. What pages use leaves less for the polls of waiting streams.
+func (p *Pool) Page(now time.Time) (name string, ok bool) {
+	var least *address
+	for _, a := range p.addresses {
+		if !a.rests(now) && (least == nil || a.asked.pages(now) < least.asked.pages(now)) {
+			least = a
+		}
+	}
+	if least == nil || p.budget > 0 && least.asked.pages(now) >= max(1, p.budget/pagesShare) {
+		return "", false
+	}
+	m := least.asked.at(now)
+	m.pages, m.others = m.pages+1, m.others+1
+	return least.name, true
 }

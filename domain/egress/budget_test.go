@@ -147,3 +147,26 @@ func TestAStreamThatWasNotAskedIsNotHeldBack(t *testing.T) {
 		}
 	}
 }
+
+func TestPagesOfChannelsShareTheBudget(t *testing.T) { // section 10.3
+	c := newClock(100, "a", "b")
+	read := map[string]int{}
+	for range 200 {
+		if name, ok := c.Page(c.now); ok {
+			read[name]++
+		}
+	}
+	if read["a"] != 50 || read["b"] != 50 {
+		t.Errorf("%v pages were read, want half of the budget of each address", read)
+	}
+	if got := c.status("a").Questions; got != 50 {
+		t.Errorf("%d questions are counted", got)
+	}
+	c.now = c.now.Add(time.Hour)
+	if _, ok := c.Page(c.now); !ok {
+		t.Error("an hour later none may be read")
+	}
+	if _, ok := newClock(0, "a").Page(c.now); !ok {
+		t.Error("without a budget none may be read")
+	}
+}

@@ -36,6 +36,8 @@ type Monitor struct {
 	RecordParkedSince *time.Time `json:"record_parked_since,omitempty"` // since when its incidents and its history cannot be stored
 
 	Hints []monitor.Hint `json:"hints,omitempty"` // that hold (section 16.7)
+
+	ChannelID string `json:"channel_id,omitempty"` // of the channel that has found or adopted it
 }
 
 // Health is the condition of the newest analysed media.
@@ -121,6 +123,7 @@ func NewMonitorIn(m monitor.Monitor, zone *time.Location) Monitor {
 
 		RecordParkedSince: wire.TimeOrNull(m.RecordParkedSince, zone),
 		Hints:             NewHints(m.Hints, zone),
+		ChannelID:         m.ChannelID,
 	}
 }
 

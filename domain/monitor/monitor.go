@@ -30,6 +30,7 @@ type Monitor struct {
 	CreatedAt    time.Time
 	UpdatedAt    time.Time // changes with every report and every launch
 	EndedAt      time.Time // zero while active
+	ChannelID    string    // of the channel that has found or adopted it, a UUID; empty: none
 
 	// RecordParkedSince is since when its incidents and its history cannot be stored
 	// (section 16.3); zero: they are.

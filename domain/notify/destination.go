@@ -69,6 +69,9 @@ func (d Destination) GetsHints() bool {
 	return !c.GetsEvents && !c.KeepsAlerts
 }
 
+// GetsChannelEvents reports whether a route can lead events of channels to the destination.
+func (d Destination) GetsChannelEvents() bool { return d.Active() && (d.GetsEvents() || d.GetsHints()) }
+
 // Edits reports whether messages to the destination can be changed. Slack changes those
 // of bots; a Config with a channel has a bot.
 func (d Destination) Edits() bool {

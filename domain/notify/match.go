@@ -127,7 +127,7 @@ func (s Subject) events() (all []event.Type) {
 
 // Check returns what is wrong, as Destination.Check does. Fields begin with match.
 func (m Match) Check() (problems []error) {
-	problems = checkListed(problems, "match.events", m.Events, func(t event.Type) bool { return slices.Contains(event.Types(), t) })
+	problems = checkListed(problems, "match.events", m.Events, func(t event.Type) bool { return t.OfChannel() || slices.Contains(event.Types(), t) })
 	problems = checkListed(problems, "match.conditions", m.Conditions, func(n incident.Name) bool { return slices.Contains(incident.Names(), n) })
 	problems = checkListed(problems, "match.hints", m.Hints, func(k monitor.HintKind) bool { return slices.Contains(monitor.HintKinds(), k) })
 	problems = checkListed(problems, "match.monitors", m.Monitors, func(id monitor.ID) bool { _, err := monitor.ParseID(string(id)); return err == nil })

@@ -3,6 +3,8 @@ package notify
 import (
 	"slices"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/event"
 )
 
 // Routing holds everything that decides which destinations get what. It is shared: nobody
@@ -28,7 +30,7 @@ func (r Routing) Targets(s Subject) (all []Target) {
 	for _, route := range r.matching(s) {
 		for _, id := range route.Destinations {
 			d, ok := r.Destinations[id]
-			if !ok || !d.Active() || d.GetsEvents() != (s.EventType != "") || s.Hint != "" && !d.GetsHints() {
+			if !ok || !route.leads(s, d) {
 				continue
 			}
 			to := Target{d, route}
@@ -45,6 +47,34 @@ func (r Routing) Targets(s Subject) (all []Target) {
 		}
 	}
 	return all
+}
+
+// leads reports whether a route that matches may lead the subject to a destination. People get what channels have found only
+// if the route names it, and other events of channels by no delayed route, unless it names them: nobody acknowledges them.
+func (r Route) leads(s Subject, d Destination) bool {
+	switch {
+	case !s.EventType.OfChannel():
+		return d.Active() && d.GetsEvents() == (s.EventType != "") && (s.Hint == "" || d.GetsHints())
+	case d.GetsEvents() || slices.Contains(r.Match.Events, s.EventType):
+		return d.GetsChannelEvents()
+	}
+	return d.GetsChannelEvents() && s.EventType != event.StreamFound && r.DelaySec == 0
+}
+
+// ChannelTargets returns the destinations that get an event of a channel which has happened now. A silence that would hold
+// back the messages about incidents with its metadata holds back messages about it.
+func (r Routing) ChannelTargets(s Subject, now time.Time) []Target {
+	silenced := len(r.silencing(s, now)) > 0
+	return slices.DeleteFunc(r.Targets(s), func(t Target) bool { return silenced && !t.Destination.GetsEvents() })
+}
+
+// ChannelPauses returns how long a message about events of channels waits for others to join it, and how long after such a
+// message the next one comes.
+func ChannelPauses(t event.Type) (pause, apart time.Duration) {
+	if t == event.StreamFound {
+		return 10 * time.Second, time.Minute
+	}
+	return time.Minute, 10 * time.Minute
 }
 
 // HintTargets returns the destinations that get a message about a hint which has begun now. A silence that holds back

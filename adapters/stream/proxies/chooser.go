@@ -71,6 +71,17 @@ func (c *Chooser) Record(url monitor.StreamURL, address string, u watch.Urgency,
 	c.logNotices(url.Source(), c.pool(url.Source()).Record(time.Now(), url, address, u, state))
 }
 
+// Page returns the address through which the page of a channel of a source is read now. ok is false if the budget holds it
+// back. A nil Chooser holds nothing back and has one address without a name.
+func (c *Chooser) Page(source monitor.SourceName) (address string, ok bool) {
+	if c == nil {
+		return "", true
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.pool(source).Page(time.Now())
+}
+
 // Status returns the state of every address for each source. A nil Chooser has none.
 func (c *Chooser) Status() (all []egress.Status) {
 	if c == nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/history"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -69,7 +70,37 @@ func examples(now time.Time) (all []Example) {
 			}}},
 		})
 	}
+	for _, n := range channelExamples(now) {
+		all = append(all, Example{
+			Name: fmt.Sprintf("%s of %d", n.EventType, n.Count), Step: notify.NextMessage{Kind: notify.Opened, Push: true},
+			Facts: Facts{ID: exampleID, ThreadID: exampleID, Now: now, Notice: &Notice{At: now, Channel: &n}},
+		})
+	}
 	return append(all, NewExample(exampleID, notify.Opened, now), NewExample(exampleID, notify.Recovered, now))
+}
+
+// channelExamples returns notices of each kind about channels of streams.
+func channelExamples(now time.Time) []ChannelNotice {
+	stream := ChannelNews{
+		ChannelID: exampleID, Channel: "Example Channel", StreamURL: "https://www.youtube.com/watch?v=dQw4w9WgXcQ", Stream: "Morning news",
+		Start: now.Add(26 * time.Hour), Watched: true,
+	}
+	live, noRoom := stream, stream
+	live.Stream, live.Start = "Breaking news", time.Time{}
+	noRoom.Stream, noRoom.Watched, noRoom.NoRoom = "Evening news", false, true
+	refused := noRoom
+	refused.NoRoom, refused.Detail = false, "callback_url: leads to a private address"
+	gap := ChannelNews{ChannelID: exampleID, Channel: "Example Channel", Since: now.Add(-time.Hour), Detail: "HTTP 429 Too Many Requests"}
+	over := gap
+	over.Until = now
+	return []ChannelNotice{
+		{EventType: event.StreamFound, Count: 1, Channels: []ChannelNews{stream}},
+		{EventType: event.StreamFound, Count: 1, Channels: []ChannelNews{noRoom}},
+		{EventType: event.StreamFound, Count: 12, Channels: []ChannelNews{stream, live, noRoom, refused}},
+		{EventType: event.ChannelUnreadable, Count: 1, Channels: []ChannelNews{gap}},
+		{EventType: event.ChannelUnreadable, Count: 500, Channels: []ChannelNews{gap, gap}},
+		{EventType: event.ChannelReadable, Count: 1, Channels: []ChannelNews{over}},
+	}
 }
 
 // situationOf returns the situation of a condition that began some minutes ago, and what a

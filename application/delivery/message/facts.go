@@ -1,8 +1,12 @@
 package message
 
 import (
+	"cmp"
+	"encoding/json"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/channel"
+	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
@@ -38,15 +42,64 @@ type Storm struct {
 	BlindSpot *monitor.BlindSpot // what those have in common that are unseen now; nil: nothing
 }
 
-// Notice says that the gateway has disabled a destination, or that a hint about a stream has begun (section 16.7).
-// It is stored as JSON.
+// Notice says that the gateway has disabled a destination, that a hint about a stream has begun (section 16.7), or what
+// has happened to channels of streams. It is stored as JSON.
 type Notice struct {
-	Destination  string // the name of the one that was disabled; empty: Hint is set
+	Destination  string // the name of the one that was disabled; empty: Hint or Channel is set
 	Cause        DisableCause
 	LastError    string    // in the words of the channel
 	FailingSince time.Time `json:",omitzero"`
 	At           time.Time
-	Hint         *Hint `json:",omitempty"`
+	Hint         *Hint          `json:",omitempty"`
+	Channel      *ChannelNotice `json:",omitempty"`
+}
+
+// MaxChannelNews is how many news one message has. Count says how many there were.
+const MaxChannelNews = 10
+
+// ChannelNotice is an event of a channel of streams for a webhook, or the events of one type that people are told at once.
+type ChannelNotice struct {
+	EventID   string // of the first
+	EventType event.Type
+	Body      json.RawMessage `json:",omitempty"` // for a webhook
+	Count     int
+	Channels  []ChannelNews `json:",omitempty"` // for people
+}
+
+// ChannelNews is what people are told of one channel.
+type ChannelNews struct {
+	ChannelID string
+	Channel   string // its title or address
+
+	// Of a stream that was found:
+	StreamURL monitor.StreamURL `json:",omitempty"`
+	Stream    string            `json:",omitempty"` // its title
+	Start     time.Time         `json:",omitzero"`  // zero: it is live, or nobody knows
+	Watched   bool              `json:",omitempty"`
+	NoRoom    bool              `json:",omitempty"`
+	Detail    string            `json:",omitempty"` // why it is not watched, or why the channel cannot be read
+
+	// Of a channel that could not be read:
+	Since, Until time.Time `json:",omitzero"`
+}
+
+// NewsOf returns what people are told of an event.
+func NewsOf(c channel.Channel, e channel.Event) ChannelNews {
+	news := ChannelNews{ChannelID: c.ID, Channel: cmp.Or(c.Title, c.Handle, string(c.Address))}
+	switch {
+	case e.Stream != nil:
+		news.StreamURL, news.Stream, news.Detail = e.Stream.StreamURL, e.Stream.Title, e.Stream.Detail
+		news.Watched, news.NoRoom = e.Stream.Standing == channel.Watched, e.Stream.Why == channel.NoRoom
+		if e.Stream.ScheduledStart != nil && e.Stream.State != channel.Live {
+			news.Start = *e.Stream.ScheduledStart
+		}
+	case e.Gap != nil:
+		news.Since, news.Detail = e.Gap.Since, e.Gap.Detail
+		if e.Gap.Until != nil {
+			news.Until = *e.Gap.Until
+		}
+	}
+	return news
 }
 
 // Hint is a hint about a stream that a route asks for.

@@ -198,6 +198,8 @@ func (r *Renderer) Message(f Facts, step notify.NextMessage) Message {
 		m.Stream = Link{Text: w.stream, URL: string(f.Incident.StreamURL)}
 	case f.Notice != nil && f.Notice.Hint != nil:
 		m.Stream = Link{Text: w.stream, URL: string(f.Notice.Hint.StreamURL)}
+	case f.Notice != nil && f.Notice.Channel != nil && len(f.Notice.Channel.Channels) == 1 && f.Notice.Channel.Channels[0].StreamURL != "":
+		m.Stream = Link{Text: w.stream, URL: string(f.Notice.Channel.Channels[0].StreamURL)}
 	}
 	if f.Picture != nil {
 		shown := *f.Picture
@@ -231,6 +233,11 @@ func (r *Renderer) addLinks(m *Message, f Facts, w texts) {
 	switch {
 	case f.Notice != nil && f.Notice.Hint != nil:
 		m.Link = Link{w.incident, base + "/monitors/" + string(f.Notice.Hint.MonitorID)}
+	case f.Notice != nil && f.Notice.Channel != nil:
+		m.Link = Link{w.incident, base + "/channels"}
+		if all := f.Notice.Channel.Channels; len(all) == 1 {
+			m.Link.URL += "/" + all[0].ChannelID
+		}
 	case f.Notice != nil:
 		m.Link = Link{w.incident, base + "/destinations"}
 	case f.Storm != nil:

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/application/delivery/message/plaintext"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
@@ -72,11 +73,24 @@ type view struct {
 	Minutes, LatestMinute int
 	Count                 int
 
+	// Channels is what is told of channels of streams: found, unreadable or readable; empty: nothing. News has the first of
+	// Count.
+	Channels string
+	News     []news
+
 	Disabled string // name of the destination that was disabled; empty: this is no notice of it
 	// Cause is gone or failed_for_days (since FailingSince).
 	Cause        string
 	FailingSince time.Time
 	LastError    string // in the words of the channel; may be empty
+}
+
+// news is what is told of one channel of streams. Start is zero for a stream that is live; Until is zero while the channel
+// cannot be read.
+type news struct {
+	Channel, Stream, Detail string
+	Start, Since, Until     time.Time
+	Watched, NoRoom         bool
 }
 
 // condition is one kind of trouble.
@@ -179,6 +193,12 @@ func newView(f Facts, step notify.NextMessage, zone *time.Location) view {
 	case f.Notice != nil && f.Notice.Hint != nil:
 		v.Open = true
 		v.addHint(*f.Notice.Hint, zone)
+	case f.Notice != nil && f.Notice.Channel != nil:
+		v.Open = f.Notice.Channel.EventType != event.ChannelReadable
+		if f.Notice.Channel.EventType == event.ChannelUnreadable {
+			v.Severity, v.PreviousSeverity = 2, 2
+		}
+		v.addChannels(*f.Notice.Channel, zone)
 	case f.Notice != nil:
 		v.Open, v.Severity, v.PreviousSeverity = true, 2, 2
 		v.addNotice(*f.Notice, zone)
@@ -203,6 +223,30 @@ func (v *view) addHint(h Hint, zone *time.Location) {
 		v.Count, v.Minutes, v.LatestMinute = whole("streams"), whole("min_late_sec")/60, whole("max_late_sec")/60
 	}
 }
+
+// addChannels adds what only a notice about channels of streams has.
+func (v *view) addChannels(n ChannelNotice, zone *time.Location) {
+	v.Channels = map[event.Type]string{event.StreamFound: "found", event.ChannelUnreadable: "unreadable", event.ChannelReadable: "readable"}[n.EventType]
+	v.Count = n.Count
+	in := func(t time.Time) time.Time {
+		if t.IsZero() {
+			return t
+		}
+		return t.In(zone)
+	}
+	for _, c := range n.Channels {
+		v.News = append(v.News, news{
+			clean(c.Channel, maxStream), clean(cmp.Or(c.Stream, string(c.StreamURL)), maxStream), clean(c.Detail, maxDetail),
+			in(c.Start), in(c.Since), in(c.Until), c.Watched, c.NoRoom,
+		})
+	}
+	if len(v.News) > 0 {
+		v.Channel, v.Stream, v.Since = v.News[0].Channel, v.News[0].Stream, v.News[0].Since
+	}
+}
+
+// More returns how many news the message leaves out.
+func (v view) More() int { return max(0, v.Count-len(v.News)) }
 
 // streamNumber writes the number of a stream; empty: it has none.
 func streamNumber(n int) string {

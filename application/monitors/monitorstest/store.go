@@ -44,6 +44,15 @@ func (s *Store) InsertIdempotent(ctx context.Context, m monitor.Monitor, limit i
 	return call(ctx, s, "InsertIdempotent", func() (*monitors.IdempotencyRecord, error) { return s.Next.InsertIdempotent(ctx, m, limit, key) })
 }
 
+// Adopt implements monitors.RegistrationStore.
+func (s *Store) Adopt(ctx context.Context, id monitor.ID, channelID string) (m monitor.Monitor, adopted bool, err error) {
+	m, err = call(ctx, s, "Adopt", func() (m monitor.Monitor, err error) {
+		m, adopted, err = s.Next.Adopt(ctx, id, channelID)
+		return m, err
+	})
+	return m, adopted, err
+}
+
 // FindIdempotent implements monitors.RegistrationStore.
 func (s *Store) FindIdempotent(ctx context.Context, key monitors.Digest) (*monitors.IdempotencyRecord, error) {
 	return call(ctx, s, "FindIdempotent", func() (*monitors.IdempotencyRecord, error) { return s.Next.FindIdempotent(ctx, key) })

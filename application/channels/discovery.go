@@ -1,0 +1,267 @@
+package channels
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/wait"
+	"github.com/stream-monitor/stream-monitor/domain/channel"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// How the elected gateway looks.
+const (
+	Every = 5 * time.Second // the pause between two runs
+
+	claimTerm     = 2 * time.Minute // a gateway that dies keeps a channel for so long
+	lookAtOnce    = 8
+	maxLooks      = 16 // of one run, so that channels that are due at once spread
+	maxResolves   = 2  // of one channel in one run, each of which may take resolveTimeout
+	maxWanted     = 200
+	resolveTime   = 15 * time.Second
+	budgetPause   = time.Minute
+	registerLimit = 20 // registrations of one run
+)
+
+// DiscoveryConfig holds what a Discovery uses. Pages may be nil: nothing is held back.
+type DiscoveryConfig struct {
+	Listers   []Lister // in the order in which they are asked
+	Resolver  Resolver
+	Registrar Registrar
+	Pages     Pages
+	Now       func() time.Time
+	Jitter    func() float64 // at random from 0 to less than 1
+	Log       *slog.Logger
+}
+
+// Discovery finds the streams of channels, and registers those that are wanted. Run is not called concurrently.
+type Discovery struct {
+	store DiscoveryStore
+	cfg   DiscoveryConfig
+	log   *slog.Logger
+
+	mu         sync.Mutex
+	limited    int       // rate limits in a row
+	pauseUntil time.Time // nobody reads a page before
+}
+
+// NewDiscovery makes a Discovery.
+func NewDiscovery(store DiscoveryStore, cfg DiscoveryConfig) *Discovery {
+	return &Discovery{store: store, cfg: cfg, log: cfg.Log.With("component", "channels")}
+}
+
+// Run reads the pages that are due, and registers what is wanted as far as there is room.
+func (d *Discovery) Run(ctx context.Context) error {
+	now := d.cfg.Now()
+	var due []channel.Channel
+	if !now.Before(d.pause()) {
+		var err error
+		if due, err = d.store.ClaimChannels(ctx, now, now.Add(claimTerm), maxLooks); err != nil {
+			return fmt.Errorf("claim channels: %w", err)
+		}
+	}
+	var looking sync.WaitGroup
+	slots := make(wait.Slots, lookAtOnce)
+	failures := make([]error, len(due)+1)
+	for n, c := range due {
+		release, err := slots.Take(ctx)
+		if err != nil {
+			break // what is claimed is due again after claimTerm
+		}
+		looking.Go(func() {
+			defer release()
+			failures[n] = d.look(ctx, c)
+		})
+	}
+	looking.Wait()
+	failures[len(due)] = d.register(ctx)
+	return errors.Join(failures...)
+}
+
+// look reads the page of a channel, and does what follows for its streams.
+func (d *Discovery) look(ctx context.Context, c channel.Channel) error {
+	before := c
+	before.Streams = slices.Clone(c.Streams)
+	now := d.cfg.Now()
+	asked := false
+	l, err := d.list(ctx, readAddress(c), func(l channel.Listing) bool {
+		asked = c.WantsOpinion(now, l)
+		return asked
+	})
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if asked {
+		c.Reading.OpinionAt = now
+	}
+	events, ok := d.take(&c, now, l, err)
+	if !ok {
+		return d.save(ctx, c, nil)
+	}
+	d.work(ctx, &c, now)
+	err = d.save(ctx, c, events)
+	if refusal, is := errors.AsType[*monitor.Error](err); is && refusal.Code == Duplicate {
+		events = before.Fail(now, channel.Failure{Kind: channel.Unreadable, Detail: refusal.Message}, d.cfg.Jitter())
+		return d.save(ctx, before, events)
+	}
+	return err
+}
+
+// readAddress returns the address that is read: by the ID, once that is known, because a handle may go to somebody else.
+func readAddress(c channel.Channel) channel.Address {
+	if c.SourceID != "" {
+		return channel.AddressOf(c.SourceID)
+	}
+	return c.Address
+}
+
+// take gives an answer to the channel. ok is false if nothing was asked: the budget holds it back.
+func (d *Discovery) take(c *channel.Channel, now time.Time, l channel.Listing, err error) (events []channel.Event, ok bool) {
+	failure, failed := errors.AsType[*channel.Failure](err)
+	switch {
+	case errors.Is(err, errNoBudget):
+		c.Reading.NextAt = now.Add(budgetPause)
+		return nil, false
+	case failed:
+		was := c.Reading.Failures
+		events = c.Fail(now, *failure, d.cfg.Jitter())
+		if failure.Kind != channel.NoStreams {
+			level := slog.LevelInfo
+			if len(events) > 0 {
+				level = slog.LevelWarn
+			}
+			d.log.Log(context.Background(), level, "the page of a channel cannot be read, it is tried again; streams that were found are watched all the same",
+				"channel_id", c.ID, "channel", c.Title, "failure", string(failure.Kind), "error", failure.Detail, "failures", was+1)
+		}
+	default:
+		events = c.Read(now, l, d.cfg.Jitter())
+	}
+	d.count(now, failed && failure.Kind == channel.RateLimited)
+	return events, true
+}
+
+// count lets nobody read a page for a while after a rate limit: all channels are read from the same addresses.
+func (d *Discovery) count(now time.Time, limited bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case !limited:
+		d.limited = 0
+	case !now.Before(d.pauseUntil):
+		d.limited++
+		d.pauseUntil = now.Add(channel.PauseOf(d.limited))
+		d.log.Warn("the source limits how often pages of channels are read, none is read for a while: add addresses to EGRESS_PROXIES, or register fewer channels",
+			"pause_sec", channel.PauseOf(d.limited).Seconds())
+	}
+}
+
+func (d *Discovery) pause() time.Time {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.pauseUntil
+}
+
+// work does the tasks of a channel. What fails is due again at the next look.
+func (d *Discovery) work(ctx context.Context, c *channel.Channel, now time.Time) {
+	resolved := 0
+	for _, task := range c.Tasks(now) {
+		var err error
+		url := task.Stream.URL
+		switch task.Kind {
+		case channel.Resolve:
+			if resolved++; resolved > maxResolves {
+				c.Reading.NextAt = earlier(c.Reading.NextAt, now.Add(Every)) // the others are asked at once
+				continue
+			}
+			asking, cancel := context.WithTimeout(ctx, resolveTime)
+			c.Resolved(now, url, d.cfg.Resolver.Resolve(asking, url))
+			cancel()
+		case channel.Stop:
+			if err = d.cfg.Registrar.StopStream(ctx, *c, task.Stream.Monitor.ID); err == nil {
+				c.Stopped(now, url)
+			}
+		case channel.Change:
+			if err = d.cfg.Registrar.ChangeStream(ctx, *c, task.Stream); err == nil {
+				c.Changed(url)
+			}
+		}
+		if err != nil {
+			d.log.Warn("a stream of a channel could not be followed, will try again", "channel_id", c.ID, "stream_url", string(url), "task", string(task.Kind), "error", err.Error())
+		}
+	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+func (d *Discovery) save(ctx context.Context, c channel.Channel, events []channel.Event) error {
+	if err := d.store.SaveLook(ctx, c, events); err != nil {
+		return fmt.Errorf("store a look at channel %s: %w", c.ID, err)
+	}
+	return nil
+}
+
+// register registers the streams that are wanted, in the order of their starts, until there is no more room.
+func (d *Discovery) register(ctx context.Context) error {
+	now := d.cfg.Now()
+	wanted, err := d.store.WantedStreams(ctx, now, maxWanted)
+	if err != nil {
+		return fmt.Errorf("read the streams that are wanted: %w", err)
+	}
+	full := false
+	for n, c := range wanted {
+		if n >= registerLimit && !full {
+			return nil // the next run goes on
+		}
+		f, events, failure := d.registerOne(ctx, c, now, &full)
+		switch {
+		case failure != nil:
+			return failure
+		case f == c.Stream:
+			continue
+		}
+		if err := d.store.SaveStream(ctx, c.Channel, f, events); err != nil {
+			return fmt.Errorf("store a stream of channel %s: %w", c.Channel.ID, err)
+		}
+	}
+	return nil
+}
+
+// registerOne registers a stream, unless it is known that there is no room.
+func (d *Discovery) registerOne(ctx context.Context, c channel.Candidate, now time.Time, full *bool) (f channel.Found, events []channel.Event, failure error) {
+	log := d.log.With("channel_id", c.Channel.ID, "stream_url", string(c.Stream.URL))
+	if !*full || c.Active {
+		m, adopted, err := d.cfg.Registrar.RegisterStream(ctx, c.Registration())
+		refusal, refused := errors.AsType[*monitor.Error](err)
+		switch {
+		case err == nil:
+			log.Info("a stream of a channel is watched", "monitor_id", string(m.ID), "adopted", adopted)
+			f, events = c.Registered(now, m, adopted)
+			return f, events, nil
+		case refused && refusal.Code == monitor.MaxMonitorsExceeded:
+			*full = true
+		case refused && refusal.Code == monitor.Duplicate:
+			return c.Stream, nil, nil // somebody has registered it meanwhile: the next run adopts it
+		case refused && refusal.Code != monitor.Internal:
+			log.Warn("a stream of a channel is not watched, because its registration is refused, will try again: change the channel", "error", refusal.Message)
+			f, events = c.Refused(now, refusal.Message)
+			return f, events, nil
+		default:
+			return f, nil, fmt.Errorf("register a stream of channel %s: %w", c.Channel.ID, err)
+		}
+	}
+	f, events = c.NoRoom(now)
+	if len(events) > 0 {
+		log.Warn("a stream of a channel is not watched yet, because as many monitors are active as may be: raise MAX_MONITORS, or stop one")
+	}
+	return f, events, nil
+}

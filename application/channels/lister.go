@@ -1,0 +1,74 @@
+package channels
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/channel"
+)
+
+// listTimeout bounds one question to a Lister.
+const listTimeout = 20 * time.Second
+
+// errNoBudget says that no page may be read now.
+var errNoBudget = errors.New("the budget of questions is used up")
+
+// list asks the listers in their order until one answers. It asks the next one, too, about an answer that is empty or
+// strange, if opinion says so. After a rate limit nobody else is asked from the same address. Errors: errNoBudget;
+// *channel.Failure, that of the first.
+func (d *Discovery) list(ctx context.Context, address channel.Address, opinion func(channel.Listing) bool) (channel.Listing, error) {
+	var first *channel.Listing
+	var failed *channel.Failure
+	for _, lister := range d.cfg.Listers {
+		l, err := d.ask(ctx, lister, address)
+		failure, isFailure := errors.AsType[*channel.Failure](err)
+		switch {
+		case errors.Is(err, errNoBudget):
+			if first == nil && failed == nil {
+				return channel.Listing{}, err
+			}
+			return outcome(first, failed)
+		case err != nil && !isFailure:
+			failure = &channel.Failure{Kind: channel.ToolFailed, Detail: err.Error()}
+			fallthrough
+		case err != nil:
+			if failed == nil && first == nil {
+				failed = failure
+			}
+			if failure.Kind == channel.RateLimited {
+				return outcome(first, failed)
+			}
+		case first != nil:
+			return channel.Merge(*first, l), nil
+		case !opinion(l):
+			return l, nil
+		default:
+			first = &l
+		}
+	}
+	return outcome(first, failed)
+}
+
+func outcome(first *channel.Listing, failed *channel.Failure) (channel.Listing, error) {
+	switch {
+	case first != nil:
+		return *first, nil
+	case failed != nil:
+		return channel.Listing{}, failed
+	}
+	return channel.Listing{}, &channel.Failure{Kind: channel.ToolFailed, Detail: "this gateway has nothing that lists channels"}
+}
+
+func (d *Discovery) ask(ctx context.Context, lister Lister, address channel.Address) (channel.Listing, error) {
+	if d.cfg.Pages != nil {
+		through, ok := d.cfg.Pages.Page(ctx)
+		if !ok {
+			return channel.Listing{}, errNoBudget
+		}
+		ctx = through
+	}
+	ctx, cancel := context.WithTimeout(ctx, listTimeout)
+	defer cancel()
+	return lister.List(ctx, string(address))
+}

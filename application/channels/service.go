@@ -1,0 +1,227 @@
+package channels
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/wait"
+	"github.com/stream-monitor/stream-monitor/domain/channel"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// Limits of previews.
+const (
+	PreviewTimeout = 45 * time.Second
+	maxPreviews    = 2 // at a time in one gateway
+)
+
+// Change has the fields of a channel to register or to change. A nil field is left out.
+type Change struct {
+	CallbackURL *string
+	Config      func(*monitor.Config)
+	Metadata    json.RawMessage // a JSON object, which replaces the old one; empty: left out
+	Jar         *string         // the name of a jar of cookies; empty: none
+
+	Unreadable []error // *monitor.Error of fields that could not be decoded
+}
+
+// apply returns a template with the change, and an error for each wrong field.
+func (ch Change) apply(t channel.Template) (channel.Template, []error) {
+	var refused []error
+	if ch.CallbackURL != nil {
+		callback, err := monitor.ParseCallbackURL(*ch.CallbackURL)
+		t.CallbackURL, refused = callback, append(refused, err)
+	}
+	if ch.Config != nil {
+		ch.Config(&t.Config)
+	}
+	if len(ch.Metadata) > 0 {
+		t.Metadata = ch.Metadata
+	}
+	if ch.Jar != nil {
+		t.Jar = *ch.Jar
+	}
+	return t, append(refused, t.Check()...)
+}
+
+// Preview tells about a channel that was not registered.
+type Preview struct {
+	Channel  channel.Channel // with its streams; without Address: that is wrong, and nothing was asked
+	Failure  *channel.Failure
+	Problems []error // *monitor.Error: why Register would refuse it now
+}
+
+// Service answers callers. It may be used concurrently.
+type Service struct {
+	store     Store
+	discovery *Discovery
+	registrar Registrar
+	callbacks CallbackPolicy
+	newID     func() string
+	previews  wait.Slots
+}
+
+// NewService makes a Service. newID makes UUIDv7s.
+func NewService(store Store, discovery *Discovery, callbacks CallbackPolicy, newID func() string) *Service {
+	return &Service{store, discovery, discovery.cfg.Registrar, callbacks, newID, make(wait.Slots, maxPreviews)}
+}
+
+func (s *Service) now() time.Time { return s.discovery.cfg.Now().Truncate(time.Millisecond) }
+
+// read returns the channel of a request, not stored yet, and an error for each wrong field.
+func (s *Service) read(ctx context.Context, address string, ch Change) (c channel.Channel, wrong []error, err error) {
+	at, addressErr := channel.ParseAddress(address)
+	template, refused := ch.apply(channel.Template{Config: monitor.DefaultConfig(), Metadata: json.RawMessage(`{}`)})
+	wrong = monitor.NamedOnce(ch.Unreadable, append([]error{addressErr}, refused...))
+	if template.CallbackURL != "" {
+		policyErr := s.callbacks.Check(ctx, template.CallbackURL)
+		if _, is := errors.AsType[*monitor.Error](policyErr); !is && policyErr != nil {
+			return c, nil, fmt.Errorf("check the callback of a channel: %w", policyErr)
+		}
+		if policyErr != nil {
+			wrong = append(wrong, monitor.OfField("callback_url", policyErr))
+		}
+	}
+	now := s.now()
+	return channel.Channel{ID: s.newID(), Address: at, SourceID: at.SourceID(), Template: template, CreatedAt: now, Reading: channel.Reading{NextAt: now}}, wrong, nil
+}
+
+// Register stores a channel. Its page is read within seconds. Errors: *monitor.Error InvalidURL or InvalidConfig, which
+// names every wrong field; those of Store.CreateChannel.
+func (s *Service) Register(ctx context.Context, address string, ch Change) (channel.Channel, error) {
+	c, wrong, err := s.read(ctx, address, ch)
+	if err != nil {
+		return channel.Channel{}, err
+	}
+	if ch.CallbackURL == nil && len(ch.Unreadable) == 0 {
+		_, missing := monitor.ParseCallbackURL("")
+		wrong = append(wrong, missing)
+	}
+	if err := monitor.Join(wrong...); err != nil {
+		return channel.Channel{}, err
+	}
+	return c, s.store.CreateChannel(ctx, c)
+}
+
+// Preview checks a registration without making it, and reads the page of the channel once. It stores nothing. A
+// missing callback is no problem. Errors: the checks fail.
+func (s *Service) Preview(ctx context.Context, address string, ch Change) (Preview, error) {
+	c, wrong, err := s.read(ctx, address, ch)
+	p := Preview{Channel: c, Problems: wrong}
+	if err != nil || c.Address == "" {
+		return p, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, PreviewTimeout)
+	defer cancel()
+	release, err := s.previews.Take(ctx)
+	if err != nil {
+		p.Failure = &channel.Failure{Kind: channel.Network, Detail: "other previews are under way; try again"}
+		return p, nil
+	}
+	defer release()
+	l, err := s.discovery.list(ctx, c.Address, func(l channel.Listing) bool { return p.Channel.WantsOpinion(c.CreatedAt, l) })
+	failure, failed := errors.AsType[*channel.Failure](err)
+	switch {
+	case failed:
+		p.Failure = failure
+	case err != nil:
+		p.Failure = &channel.Failure{Kind: channel.RateLimited, Detail: err.Error()}
+	default:
+		p.Channel.Read(c.CreatedAt, l, 0)
+	}
+	return p, nil
+}
+
+// Get reads a channel with its streams. Errors: *monitor.Error NotFound.
+func (s *Service) Get(ctx context.Context, id string) (channel.Channel, error) {
+	c, err := s.store.Channel(ctx, id)
+	if err == nil {
+		c.Decide(s.now()) // monitors may have ended since the last look
+	}
+	return c, err
+}
+
+// List reads a page of the channels, the newest first, and how many there are. Errors: *monitor.Error InvalidConfig.
+func (s *Service) List(ctx context.Context, stopped bool, limit, offset int) ([]Listed, int, error) {
+	if err := monitor.ValidLimit(limit, MaxPage); err != nil {
+		return nil, 0, err
+	}
+	if offset < 0 {
+		return nil, 0, monitor.Errorf(monitor.InvalidConfig, "offset is %d; accepted is 0 or more", offset)
+	}
+	return s.store.Channels(ctx, stopped, limit, offset)
+}
+
+// Change changes the template of a channel. What is registered already keeps its values. Errors: *monitor.Error NotFound,
+// Stopped, InvalidURL, InvalidConfig.
+func (s *Service) Change(ctx context.Context, id string, ch Change) (channel.Channel, error) {
+	if ch.CallbackURL != nil {
+		if callback, err := monitor.ParseCallbackURL(*ch.CallbackURL); err == nil {
+			if err := s.callbacks.Check(ctx, callback); err != nil {
+				return channel.Channel{}, monitor.OfField("callback_url", err)
+			}
+		}
+	}
+	return s.store.ChangeChannel(ctx, id, func(c *channel.Channel) error {
+		if !c.StoppedAt.IsZero() {
+			return monitor.Errorf(Stopped, "channel %s has been stopped and cannot be changed; register it again", id)
+		}
+		template, refused := ch.apply(c.Template)
+		if err := monitor.Join(monitor.NamedOnce(ch.Unreadable, refused)...); err != nil {
+			return err
+		}
+		c.Template, c.Reading.NextAt = template, s.now() // a jar may make streams for members wanted
+		return nil
+	})
+}
+
+// OnRunning says what becomes of the watches of a channel that run when it is stopped.
+type OnRunning string
+
+// The values of OnRunning; empty: the stop is refused if there are any.
+const (
+	KeepRunning OnRunning = "keep"
+	StopRunning OnRunning = "stop"
+)
+
+// Stop ends a channel and its reservations. A repetition ends what is left. Errors: *monitor.Error NotFound; Running, if there
+// are watches that run and running does not say what becomes of them.
+func (s *Service) Stop(ctx context.Context, id string, running OnRunning) (channel.Channel, error) {
+	count := 0
+	c, err := s.Get(ctx, id)
+	for _, f := range c.Streams {
+		if f.Standing == channel.Watched && !f.Monitor.Reserved {
+			count++
+		}
+	}
+	switch {
+	case err != nil:
+		return c, err
+	case running == "" && count > 0 && c.StoppedAt.IsZero():
+		return c, monitor.Errorf(Running, "%d streams of the channel are being watched; say with running=keep or running=stop what becomes of them", count)
+	}
+	ctx = context.WithoutCancel(ctx) // a channel that is stopped leaves no reservations
+	c, err = s.store.ChangeChannel(ctx, id, func(c *channel.Channel) error {
+		if c.StoppedAt.IsZero() {
+			c.StoppedAt = s.now()
+		}
+		return nil
+	})
+	if err != nil {
+		return c, err
+	}
+	var failures []error
+	c.Decide(s.now())
+	for _, f := range c.Streams {
+		if f.Standing == channel.Watched && (f.Monitor.Reserved || running == StopRunning) {
+			failures = append(failures, s.registrar.StopStream(ctx, c, f.Monitor.ID))
+		}
+	}
+	if err := errors.Join(failures...); err != nil {
+		return c, fmt.Errorf("stop the monitors of channel %s: %w", id, err)
+	}
+	return s.Get(ctx, id)
+}
