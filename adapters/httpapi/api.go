@@ -13,6 +13,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi/ui"
+	"github.com/stream-monitor/stream-monitor/application/channels"
 	"github.com/stream-monitor/stream-monitor/application/cookiejars"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
@@ -63,6 +64,7 @@ type Services struct {
 	Feed       *feeds.Feed
 	Routing    *routing.Services
 	Info       *ServiceInfo
+	Channels   *channels.Service
 
 	Keys        *keyring.Keyring     // nil: there is only API_KEY
 	Audit       *keyring.Audit       // nil: nothing is recorded

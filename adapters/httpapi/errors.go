@@ -9,6 +9,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/stream-monitor/stream-monitor/application/channels"
 	"github.com/stream-monitor/stream-monitor/application/cookiejars"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
@@ -70,6 +71,10 @@ var httpStatus = map[monitor.Code]struct{ status, retryAfter int }{
 	evidence.LinkInvalid:        {http.StatusForbidden, 0},
 	evidence.LinkExpired:        {http.StatusForbidden, 0},
 	references.NotFound:         {http.StatusNotFound, 0}, // references.NameTaken is routing.NameTaken
+	channels.NotFound:           {http.StatusNotFound, 0},
+	channels.Duplicate:          {http.StatusConflict, 0},
+	channels.Stopped:            {http.StatusConflict, 0},
+	channels.Running:            {http.StatusConflict, 0},
 	cookiejars.NotFound:         {http.StatusNotFound, 0}, // cookiejars.NameTaken is routing.NameTaken
 	cookiejars.InUse:            {http.StatusConflict, 0},
 	routing.DestinationNotFound: {http.StatusNotFound, 0},

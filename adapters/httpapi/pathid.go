@@ -3,6 +3,7 @@ package httpapi
 import (
 	"github.com/gin-gonic/gin"
 
+	"github.com/stream-monitor/stream-monitor/application/channels"
 	"github.com/stream-monitor/stream-monitor/application/cookiejars"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	"github.com/stream-monitor/stream-monitor/application/keyring"
@@ -27,6 +28,7 @@ func monitorID(c *gin.Context) (monitor.ID, error) { return monitor.ParseID(c.Pa
 func evidenceID(c *gin.Context) (evidence.ID, error) { return evidence.ParseID(c.Param("evidence_id")) }
 
 var (
+	channelID     = uuidOf("channel_id", channels.NotFound, "channel")
 	deliveryID    = uuidOf("delivery_id", routing.DeliveryNotFound, "delivery to a destination")
 	destinationID = uuidOf("destination_id", routing.DestinationNotFound, "destination")
 	jarID         = uuidOf("jar_id", cookiejars.NotFound, "cookie jar")

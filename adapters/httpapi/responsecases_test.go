@@ -154,6 +154,13 @@ func operations() []operation {
 		{"references", 200, "GET", "/api/v1/monitors/ID/references", "", addReference},
 		{"remove reference", 200, "DELETE", "/api/v1/monitors/ID/references/" + storedReference, "", addReference},
 		{"image of a reference", 200, "GET", "/api/v1/monitors/ID/references/" + storedReference + "/image", "", addReference},
+		{"register channel", 201, "POST", "/api/v1/channels", newChannel, nil},
+		{"preview channel", 200, "POST", "/api/v1/channels/preview", newChannel, nil},
+		{"channels", 200, "GET", "/api/v1/channels?stopped=true", "", findStreams},
+		{"channel", 200, "GET", channelURL, "", findStreams},
+		{"change channel", 200, "PATCH", channelURL, `{"config":{"preset":"music"},"cookie_jar":null}`, findStreams},
+		{"stop channel", 200, "DELETE", channelURL + "?running=keep", "", findStreams},
+		{"events of a channel", 200, "GET", channelURL + "/events", "", findStreams},
 		{"kinds", 200, "GET", "/api/v1/destination-kinds", "", nil},
 		{"destinations", 200, "GET", "/api/v1/destinations", "", addRouting},
 		{"create destination", 201, "POST", "/api/v1/destinations", strings.Replace(newDestination, "operations", "another", 1), addRouting},
@@ -279,7 +286,7 @@ func (op operation) cases() []responseCase {
 			api.guessKeys()
 			r.Header.Set(publicKeyHeader, "guess")
 		})
-		if op.name != "stop" && op.name != "thumbnail" { // section 12.3
+		if !slices.Contains([]string{"stop", "stop channel", "thumbnail"}, op.name) { // section 12.3
 			add("beyond the rate limit", 429, func(api *testAPI, _ *http.Request) { api.exhaustRateLimits() })
 		}
 	}
@@ -340,7 +347,7 @@ func responseCases() []responseCase {
 		{"assignment of an old generation", 409, after(takenOver, request("GET", assignment+"?generation=1", ""))},
 		{"report of an old generation", 409, after(takenOver, report)},
 	}
-	list = slices.Concat(list, evidenceCases(), incidentCases(), sessionCases(), thumbnailCases(), referenceCases(), cookieJarCases(), routingCases(), actionCases(), keyCases())
+	list = slices.Concat(list, evidenceCases(), incidentCases(), sessionCases(), thumbnailCases(), referenceCases(), cookieJarCases(), channelCases(), routingCases(), actionCases(), keyCases())
 	for _, op := range operations() {
 		list = append(list, op.cases()...)
 	}

@@ -63,7 +63,7 @@ func (r route) actionOf(c *gin.Context) string {
 	return r.action
 }
 
-// routes is the table of all routes but those of the dashboard. Stopping a monitor takes no rate
+// routes is the table of all routes but those of the dashboard. Stopping a monitor or a channel takes no rate
 // limit, and neither does reading a thumbnail: a page reads hundreds a minute.
 func (a *API) routes(s Services) []route {
 	const read, operate, administer = access.Read, access.Operate, access.Administer
@@ -80,7 +80,7 @@ func (a *API) routes(s Services) []route {
 	destination, silence := destinationHandlers{a.responder, s.Routing.Destinations}, silenceHandlers{a.responder, s.Routing.Silences}
 	routing, replay := routeHandlers{a.responder, s.Routing.Routes, s.Routing.Explainer}, replayHandlers{a.responder, s.Routing.Replays}
 	link := actionHandlers{a.responder, a.cfg.LinkKeys, s.Incidents, s.Routing, s.Audit, a.cfg.Now}
-	worker := workerHandlers{a.responder, s.Workers}
+	worker, channel := workerHandlers{a.responder, s.Workers}, channelHandlers{a.responder, s.Channels}
 	usual := special{}
 	return []route{
 		{"GET", "/healthz", noKey, "", unlimited, usual, probe.healthz},
@@ -110,6 +110,14 @@ func (a *API) routes(s Services) []route {
 		{"GET", "/api/v1/deliveries", read, "", querying, usual, event.deliveries},
 		{"POST", "/api/v1/deliveries/replay", operate, "delivery.replay", querying, usual, replay.failed},
 		{"POST", "/api/v1/deliveries/:delivery_id/replay", operate, "delivery.replay", querying, usual, of(deliveryID, replay.one)},
+
+		{"POST", "/api/v1/channels", operate, "channel.register", creating, usual, channel.register},
+		{"POST", "/api/v1/channels/preview", operate, "", previewing, special{timeout: channelPreviewTimeout}, channel.preview},
+		{"GET", "/api/v1/channels", read, "", querying, usual, channel.list},
+		{"GET", "/api/v1/channels/:channel_id", read, "", querying, usual, of(channelID, channel.get)},
+		{"PATCH", "/api/v1/channels/:channel_id", operate, "channel.change", querying, usual, of(channelID, channel.change)},
+		{"DELETE", "/api/v1/channels/:channel_id", operate, "channel.stop", unlimited, usual, of(channelID, channel.stop)},
+		{"GET", "/api/v1/channels/:channel_id/events", read, "", querying, usual, of(channelID, channel.events)},
 
 		{"GET", "/api/v1/incidents", read, "", querying, usual, incident.list},
 		{"GET", "/api/v1/incidents/:incident_id", read, "", querying, usual, incident.get},

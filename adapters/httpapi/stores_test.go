@@ -9,6 +9,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/adapters/postgres/postgrestest"
+	"github.com/stream-monitor/stream-monitor/application/channels"
 	"github.com/stream-monitor/stream-monitor/application/cookiejars"
 	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
@@ -93,6 +94,7 @@ type stores struct {
 	audit       auditStore
 	thumbnails  struct{ evidences.ThumbnailStore }
 	references  struct{ references.Store }
+	channels    struct{ channels.Store }
 	cookieJars  struct{ cookiejars.Store }
 }
 
@@ -101,7 +103,7 @@ func (s *stores) use(db *postgrestest.Store) {
 	s.incidents.Store, s.routing.Store, s.replays.Replayer = db, db, db
 	s.evidence.Store, s.blobs.BlobStore, s.history.Store = db, db.BlobStore(), db
 	s.keys.Store, s.sessionKeys.SessionKeyStore, s.thumbnails.ThumbnailStore = db, db, db
-	s.references.Store, s.cookieJars.Store = db, db
+	s.references.Store, s.cookieJars.Store, s.channels.Store = db, db, db
 	s.audit = auditStore{AuditStore: db}
 }
 
@@ -111,7 +113,7 @@ func (s *stores) breakAll() {
 	s.incidents.Store, s.routing.Store, s.replays.Replayer = away, away, away
 	s.evidence.Store, s.blobs.BlobStore, s.history.Store = away, away.BlobStore(), away
 	s.keys.Store, s.sessionKeys.SessionKeyStore, s.thumbnails.ThumbnailStore = away, away, away
-	s.references.Store, s.cookieJars.Store = away, away
+	s.references.Store, s.cookieJars.Store, s.channels.Store = away, away, away
 	s.audit.failing = errors.New("disk full exploded")
 }
 

@@ -85,6 +85,7 @@ type testAPI struct {
 	resolve     resolverFunc // of previews
 	egress      []egress.Status
 	youTubeAPI  *officialstate.Status
+	page        listerFunc // of channels
 
 	serverTimeout time.Duration // of the servers of the feed; 0: none
 	unvalidated   bool          // responses are not compared with openapi.yaml
@@ -128,6 +129,7 @@ func newTestAPI(t testing.TB, change ...func(*testConfig)) *testAPI {
 	api.store = &monitorstest.Store{Next: api.db}
 	api.use(api.db)
 	api.resolve = func(context.Context, monitor.StreamURL) watch.Resolution { return watch.Resolution{State: watch.Live} }
+	api.page = listChannel
 	n := cfg.madeIDs
 	jars := newCookieJars(&api.cookieJars, func() time.Time { return now }, log)
 	service := must.Get(monitors.NewServices(api.store, api.workers, monitorstest.CallbackPolicy(func(monitor.CallbackURL) error { return api.policy }), api.sender, monitors.Config{
@@ -166,7 +168,7 @@ func newTestAPI(t testing.TB, change ...func(*testConfig)) *testAPI {
 	info := testInfo()
 	info.Egress = func() []egress.Status { return api.egress }
 	info.YouTubeAPI = func(context.Context) *officialstate.Status { return api.youTubeAPI }
-	api.handlers = must.Get(httpapi.New(httpapi.Services{Monitors: service, Workers: intake.NewWorkerService(api.store, jars, api.workers, func() time.Time { return now }, log), Evidence: records, History: past, Incidents: incidents.NewService(&api.incidents), Feed: api.hub, Routing: routes, Keys: keys, Audit: audit, SessionKeys: keyring.NewSessionKeys(&api.sessionKeys, func() (k keyring.SessionKey) { _, _ = rand.Read(k[:]); return k }), Thumbnails: evidences.NewThumbnails(&api.thumbnails, func() time.Time { return now }), References: newReferences(&api.references, func() time.Time { return now }), CookieJars: jars, Info: info}, func(context.Context) error {
+	api.handlers = must.Get(httpapi.New(httpapi.Services{Monitors: service, Workers: intake.NewWorkerService(api.store, jars, api.workers, func() time.Time { return now }, log), Evidence: records, History: past, Incidents: incidents.NewService(&api.incidents), Feed: api.hub, Routing: routes, Keys: keys, Audit: audit, SessionKeys: keyring.NewSessionKeys(&api.sessionKeys, func() (k keyring.SessionKey) { _, _ = rand.Read(k[:]); return k }), Thumbnails: evidences.NewThumbnails(&api.thumbnails, func() time.Time { return now }), References: newReferences(&api.references, func() time.Time { return now }), CookieJars: jars, Channels: newChannels(api, service), Info: info}, func(context.Context) error {
 		if api.whenChecked != nil {
 			api.whenChecked()
 		}

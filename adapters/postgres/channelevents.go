@@ -130,7 +130,7 @@ const (
 			 WHERE x.destination_id = CAST($2 AS uuid) AND x.due_at > now() AND $3 <> $7 AND x.notice #>> '{Channel,EventType}' = $7)) AS due) AS at`
 )
 
-// ChannelEvents implements channels.EventReader.
+// ChannelEvents implements channels.Store.
 func (s *ChannelStore) ChannelEvents(ctx context.Context, id string, limit int) ([]json.RawMessage, error) {
 	var bodies []string
 	err := s.db.SelectContext(ctx, &bodies, `SELECT body FROM channel_events WHERE channel_id = $1 ORDER BY created_at DESC, id DESC LIMIT $2`, id, limit)

@@ -167,7 +167,7 @@ func TestWhatIsWantedComesInTheOrderOfTheStarts(t *testing.T) {
 	stopChannel(t, s, gone.ID)
 	var order []string
 	for _, c := range must(s.WantedStreams(t.Context(), noon, 10))(t) {
-		order = append(order, strings.TrimLeft(c.Stream.URL.VideoID(), "0"))
+		order = append(order, strings.TrimLeft(c.Stream.URL.ID(), "0"))
 		if c.Channel.Template.Jar != "members" {
 			t.Errorf("the channel of %s is %+v", c.Stream.URL, c.Channel)
 		}

@@ -128,15 +128,14 @@ func (d *Discovery) take(c *channel.Channel, now time.Time, l channel.Listing, e
 		c.Reading.NextAt = now.Add(budgetPause)
 		return nil, false
 	case failed:
-		was := c.Reading.Failures
 		events = c.Fail(now, *failure, d.cfg.Jitter())
-		if failure.Kind != channel.NoStreams {
-			level := slog.LevelInfo
-			if len(events) > 0 {
-				level = slog.LevelWarn
-			}
-			d.log.Log(context.Background(), level, "the page of a channel cannot be read, it is tried again; streams that were found are watched all the same",
-				"channel_id", c.ID, "channel", c.Title, "failure", string(failure.Kind), "error", failure.Detail, "failures", was+1)
+		log := d.log.With("channel_id", c.ID, "channel", c.Title, "failure", string(failure.Kind), "error", failure.Detail)
+		switch {
+		case failure.Kind == channel.NoStreams:
+		case len(events) > 0:
+			log.Warn("the page of a channel cannot be read, it is tried again; streams that were found are watched all the same")
+		default:
+			log.Info("the page of a channel was not read, it is tried again", "failures", c.Reading.Failures)
 		}
 	default:
 		events = c.Read(now, l, d.cfg.Jitter())

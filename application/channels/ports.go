@@ -2,6 +2,7 @@ package channels
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/channel"
@@ -48,6 +49,9 @@ type Store interface {
 	// at the same time are made one after another. After a stop no stream of the channel is registered any more. Errors:
 	// that of change; *monitor.Error NotFound.
 	ChangeChannel(ctx context.Context, id string, change func(*channel.Channel) error) (channel.Channel, error)
+
+	// ChannelEvents reads the newest events of a channel, as webhooks get them.
+	ChannelEvents(ctx context.Context, id string, limit int) ([]json.RawMessage, error)
 }
 
 // DiscoveryStore keeps what is found of channels, as Store.

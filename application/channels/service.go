@@ -144,6 +144,17 @@ func (s *Service) Get(ctx context.Context, id string) (channel.Channel, error) {
 	return c, err
 }
 
+// Events reads the newest events of a channel, as webhooks get them. Errors: *monitor.Error NotFound, InvalidConfig.
+func (s *Service) Events(ctx context.Context, id string, limit int) ([]json.RawMessage, error) {
+	if err := monitor.ValidLimit(limit, MaxPage); err != nil {
+		return nil, err
+	}
+	if _, err := s.store.Channel(ctx, id); err != nil {
+		return nil, err
+	}
+	return s.store.ChannelEvents(ctx, id, limit)
+}
+
 // List reads a page of the channels, the newest first, and how many there are. Errors: *monitor.Error InvalidConfig.
 func (s *Service) List(ctx context.Context, stopped bool, limit, offset int) ([]Listed, int, error) {
 	if err := monitor.ValidLimit(limit, MaxPage); err != nil {

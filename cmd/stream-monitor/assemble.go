@@ -141,9 +141,10 @@ func (a *assembly) makeServices(ctx context.Context) (err error) {
 	audit := keyring.NewAudit(a.store, a.settings.EventRetention, a.log)
 	incidentService := incidents.NewService(a.store)
 	a.thumbnails = evidences.NewThumbnails(a.store, a.clock)
+	channelService, findChannels := a.newChannels(audit)
 	a.services = httpapi.Services{
 		Monitors: a.monitors, Workers: a.workers, Evidence: a.evidence, History: history, Incidents: incidentService, Feed: a.feed,
-		Thumbnails: a.thumbnails, References: references.NewService(a.store, newEventID, a.clock), CookieJars: a.jars, Routing: destinations, Info: a.serviceInfo(), Keys: keys, Audit: audit, SessionKeys: a.sessionKeys,
+		Thumbnails: a.thumbnails, References: references.NewService(a.store, newEventID, a.clock), CookieJars: a.jars, Routing: destinations, Info: a.serviceInfo(), Keys: keys, Audit: audit, SessionKeys: a.sessionKeys, Channels: channelService,
 	}
 	a.tasks = []supervisor.LeaderTask{
 		sweepEvidence, expireHistory, expireFeed,
@@ -156,6 +157,7 @@ func (a *assembly) makeServices(ctx context.Context) (err error) {
 		{Name: "audit list", Every: eventsInterval, Run: audit.Expire},
 		{Name: "destinations", Every: purgeInterval, Run: a.store.PurgeDestinations},
 	}
+	a.tasks = append(a.tasks, findChannels...)
 	return a.addOfficialStates()
 }
 

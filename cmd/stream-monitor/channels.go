@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"math/rand/v2"
+	"net/http"
+
+	"github.com/stream-monitor/stream-monitor/adapters/stream/proxies"
+	"github.com/stream-monitor/stream-monitor/adapters/webhook"
+	"github.com/stream-monitor/stream-monitor/application/channels"
+	"github.com/stream-monitor/stream-monitor/application/keyring"
+	"github.com/stream-monitor/stream-monitor/application/monitors"
+	"github.com/stream-monitor/stream-monitor/application/supervisor"
+	"github.com/stream-monitor/stream-monitor/application/worker/request"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// expiredChannels is how many events, and stopped channels, one run deletes.
+const expiredChannels = 500
+
+// newChannels makes what registers channels, and the tasks of the leader that find their streams.
+func (a *assembly) newChannels(audit *keyring.Audit) (*channels.Service, []supervisor.LeaderTask) {
+	discovery := channels.NewDiscovery(a.store, channels.DiscoveryConfig{
+		Listers:   a.listers(),
+		Resolver:  a.resolving.sources(a.settings.Watching, a.log),
+		Registrar: monitors.NewForChannels(a.monitors, channelAudit{audit}),
+		Pages:     pageBudget{a.resolving.egress},
+		Now:       a.clock,
+		Jitter:    rand.Float64,
+		Log:       a.log,
+	})
+	service := channels.NewService(a.store, discovery, webhook.NewGuard(a.settings.CallbackAllowedNetworks, nil), newEventID)
+	return service, []supervisor.LeaderTask{
+		{Name: "channels", Every: channels.Every, Run: discovery.Run},
+		{Name: "stopped channels", Every: eventsInterval, Run: func(ctx context.Context) error {
+			return a.store.ExpireChannels(ctx, a.settings.EventRetention, expiredChannels)
+		}},
+	}
+}
+
+// listers returns what lists the streams of a channel, in the order in which it is asked.
+func (a *assembly) listers() (all []channels.Lister) {
+	for _, l := range a.resolving.listers(a.settings.Watching, a.log)[monitor.YouTube] {
+		all = append(all, l)
+	}
+	return all
+}
+
+// pageBudget counts the pages of channels against the budgets of the egress addresses, which the resolvers share.
+type pageBudget struct{ egress *proxies.Chooser }
+
+// Page implements channels.Pages.
+func (b pageBudget) Page(ctx context.Context) (context.Context, bool) {
+	address, ok := b.egress.Page(monitor.YouTube)
+	return request.WithEgress(ctx, address), ok
+}
+
+// channelAudit records in the audit list what is done for channels.
+type channelAudit struct{ audit *keyring.Audit }
+
+// Record implements monitors.Recorder.
+func (r channelAudit) Record(ctx context.Context, by, action string, do func(context.Context) (string, error)) error {
+	seq, err := r.audit.Begin(ctx, keyring.Entry{KeyName: by, Action: action, Objects: []string{}})
+	if err != nil {
+		return err
+	}
+	object, err := do(ctx)
+	if err != nil {
+		r.audit.Finish(ctx, seq, nil, 0)
+		return err
+	}
+	r.audit.Finish(ctx, seq, []string{object}, http.StatusOK)
+	return nil
+}
