@@ -31,10 +31,13 @@ CREATE TABLE channel_streams (
     monitor_id VARCHAR(37),                          -- NULL: none watches it
     found_at   TIMESTAMPTZ  NOT NULL,
     retry_at   TIMESTAMPTZ,                          -- when a refused registration is tried again
+    ask_at     TIMESTAMPTZ,                          -- when the resolver is asked about it; NULL: it need not be
     PRIMARY KEY (channel_id, stream_url)
 ) WITH (fillfactor = 70);
 -- Those that are to be registered, of all channels.
 CREATE INDEX idx_channel_streams_wanted ON channel_streams (channel_id) WHERE standing = 'wanted';
+-- Those that the resolver is asked about.
+CREATE INDEX idx_channel_streams_ask ON channel_streams (ask_at) WHERE ask_at IS NOT NULL;
 
 -- What happened to channels. Destinations are told it by routes, and no callback: it belongs to no monitor.
 CREATE TABLE channel_events (

@@ -310,27 +310,39 @@ func storeFound(ctx context.Context, tx *sqlx.Tx, channelID string, all []channe
 		return err
 	}
 	_, err = tx.ExecContext(ctx, `
-		INSERT INTO channel_streams AS s (channel_id, stream_url, standing, found, monitor_id, found_at, retry_at)
-		SELECT $1, f ->> 'stream_url', f ->> 'standing', f, f -> 'monitor' ->> 'id', CAST(f ->> 'found_at' AS timestamptz), CAST(f ->> 'retry_at' AS timestamptz)
+		INSERT INTO channel_streams AS s (channel_id, stream_url, standing, found, monitor_id, found_at, retry_at, ask_at)
+		SELECT $1, f ->> 'stream_url', f ->> 'standing', f, f -> 'monitor' ->> 'id', CAST(f ->> 'found_at' AS timestamptz), CAST(f ->> 'retry_at' AS timestamptz), CAST(f ->> 'ask_at' AS timestamptz)
 		FROM jsonb_array_elements(CAST($2 AS jsonb)) AS f
-		ON CONFLICT (channel_id, stream_url) DO UPDATE SET standing = excluded.standing, found = excluded.found, monitor_id = excluded.monitor_id, retry_at = excluded.retry_at
+		ON CONFLICT (channel_id, stream_url) DO UPDATE SET standing = excluded.standing, found = excluded.found, monitor_id = excluded.monitor_id, retry_at = excluded.retry_at, ask_at = excluded.ask_at
 		WHERE s.found <> excluded.found`, channelID, string(monitor.SanitizeJSON(rows)))
 	return err
 }
 
 // WantedStreams implements channels.DiscoveryStore.
 func (s *ChannelStore) WantedStreams(ctx context.Context, now time.Time, limit int) ([]channel.Candidate, error) {
+	wanted, err := s.candidates(ctx, `s.standing = 'wanted' AND (s.retry_at IS NULL OR s.retry_at <= $1)`, now)
+	slices.SortFunc(wanted, channel.Compare)
+	return wanted[:min(len(wanted), limit)], err
+}
+
+// AskedStreams implements channels.DiscoveryStore.
+func (s *ChannelStore) AskedStreams(ctx context.Context, now time.Time, limit int) ([]channel.Candidate, error) {
+	return s.candidates(ctx, fmt.Sprintf(`s.ask_at <= $1 ORDER BY s.ask_at LIMIT %d`, limit), now)
+}
+
+// candidates reads the streams s of channels that are not stopped, by a condition in which now is $1.
+func (s *ChannelStore) candidates(ctx context.Context, condition string, now time.Time) ([]channel.Candidate, error) {
 	var rows []struct {
 		foundRow
 
 		Active bool `db:"active"`
 	}
 	var of []channelRow
-	err := s.db.inSnapshot(ctx, "read the streams that are wanted", func(tx *sqlx.Tx) error {
+	err := s.db.inSnapshot(ctx, "read streams of channels", func(tx *sqlx.Tx) error {
 		rows, of = nil, nil
 		if err := tx.SelectContext(ctx, &rows, `
 			SELECT f.*, EXISTS (SELECT FROM monitors a WHERE a.stream_url = f.stream_url AND a.`+activePredicate+`) AS active FROM (`+selectFound+`
-			WHERE s.standing = 'wanted' AND (s.retry_at IS NULL OR s.retry_at <= $1) AND EXISTS (SELECT FROM channels c WHERE c.id = s.channel_id AND c.stopped_at IS NULL)) AS f`, now.UTC()); err != nil || len(rows) == 0 {
+			WHERE EXISTS (SELECT FROM channels c WHERE c.id = s.channel_id AND c.stopped_at IS NULL) AND `+condition+`) AS f`, now.UTC()); err != nil || len(rows) == 0 {
 			return err
 		}
 		var ids []string
@@ -348,16 +360,15 @@ func (s *ChannelStore) WantedStreams(ctx context.Context, now time.Time, limit i
 			return nil, err
 		}
 	}
-	var wanted []channel.Candidate
+	var all []channel.Candidate
 	for _, r := range rows {
 		f, err := r.toFound()
 		if err != nil {
 			return nil, err
 		}
-		wanted = append(wanted, channel.Candidate{Channel: known[r.ChannelID], Stream: f, Active: r.Active})
+		all = append(all, channel.Candidate{Channel: known[r.ChannelID], Stream: f, Active: r.Active})
 	}
-	slices.SortFunc(wanted, channel.Compare)
-	return wanted[:min(len(wanted), limit)], nil
+	return all, nil
 }
 
 // SaveStream implements channels.DiscoveryStore.

@@ -14,18 +14,19 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// How the elected gateway looks.
+// How the elected gateway looks. The times of one run together are within a minute, which a task of the leader has.
 const (
 	Every = 5 * time.Second // the pause between two runs
 
 	claimTerm     = 2 * time.Minute // a gateway that dies keeps a channel for so long
 	lookAtOnce    = 8
-	maxLooks      = 16 // of one run, so that channels that are due at once spread
-	maxResolves   = 2  // of one channel in one run, each of which may take resolveTimeout
+	maxLooks      = 16               // of one run, so that channels that are due at once spread
+	startLooks    = 10 * time.Second // a run begins no look later: what it has claimed is due again after claimTerm
+	maxAsked      = 4                // streams of one run: YouTube allows about 300 questions an hour and session
+	askTimeout    = 12 * time.Second
 	maxWanted     = 200
-	resolveTime   = 15 * time.Second
-	budgetPause   = time.Minute
 	registerLimit = 20 // registrations of one run
+	budgetPause   = time.Minute
 )
 
 // DiscoveryConfig holds what a Discovery uses. Pages may be nil: nothing is held back.
@@ -65,13 +66,15 @@ func (d *Discovery) Run(ctx context.Context) error {
 			return fmt.Errorf("claim channels: %w", err)
 		}
 	}
+	starting, cancel := context.WithTimeout(ctx, startLooks)
+	defer cancel()
 	var looking sync.WaitGroup
 	slots := make(wait.Slots, lookAtOnce)
-	failures := make([]error, len(due)+1)
+	failures := make([]error, len(due)+2)
 	for n, c := range due {
-		release, err := slots.Take(ctx)
+		release, err := slots.Take(starting)
 		if err != nil {
-			break // what is claimed is due again after claimTerm
+			break
 		}
 		looking.Go(func() {
 			defer release()
@@ -79,7 +82,7 @@ func (d *Discovery) Run(ctx context.Context) error {
 		})
 	}
 	looking.Wait()
-	failures[len(due)] = d.register(ctx)
+	failures[len(due)], failures[len(due)+1] = d.ask(ctx), d.register(ctx)
 	return errors.Join(failures...)
 }
 
@@ -167,19 +170,10 @@ func (d *Discovery) pause() time.Time {
 
 // work does the tasks of a channel. What fails is due again at the next look.
 func (d *Discovery) work(ctx context.Context, c *channel.Channel, now time.Time) {
-	resolved := 0
-	for _, task := range c.Tasks(now) {
+	for _, task := range c.Tasks() {
 		var err error
 		url := task.Stream.URL
 		switch task.Kind {
-		case channel.Resolve:
-			if resolved++; resolved > maxResolves {
-				c.Reading.NextAt = earlier(c.Reading.NextAt, now.Add(Every)) // the others are asked at once
-				continue
-			}
-			asking, cancel := context.WithTimeout(ctx, resolveTime)
-			c.Resolved(now, url, d.cfg.Resolver.Resolve(asking, url))
-			cancel()
 		case channel.Stop:
 			if err = d.cfg.Registrar.StopStream(ctx, *c, task.Stream.Monitor.ID); err == nil {
 				c.Stopped(now, url)
@@ -195,11 +189,28 @@ func (d *Discovery) work(ctx context.Context, c *channel.Channel, now time.Time)
 	}
 }
 
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
+// ask asks the resolver about streams whose pages do not say all.
+func (d *Discovery) ask(ctx context.Context) error {
+	now := d.cfg.Now()
+	asked, err := d.store.AskedStreams(ctx, now, maxAsked)
+	if err != nil {
+		return fmt.Errorf("read the streams that are asked about: %w", err)
 	}
-	return b
+	var asking sync.WaitGroup
+	failures := make([]error, len(asked))
+	for n, c := range asked {
+		asking.Go(func() {
+			limited, cancel := context.WithTimeout(ctx, askTimeout)
+			defer cancel()
+			f := c.Resolved(now, d.cfg.Resolver.Resolve(limited, c.Stream.URL))
+			failures[n] = d.store.SaveStream(ctx, c.Channel, f, nil)
+		})
+	}
+	asking.Wait()
+	if err := errors.Join(failures...); err != nil {
+		return fmt.Errorf("store what the resolver says: %w", err)
+	}
+	return nil
 }
 
 func (d *Discovery) save(ctx context.Context, c channel.Channel, events []channel.Event) error {

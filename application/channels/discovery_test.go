@@ -203,6 +203,37 @@ func TestSomebodyElseIsAskedIfAnAnswerIsMissingOrStrange(t *testing.T) {
 	}
 }
 
+func TestTheResolverSaysWhenAStreamStarts(t *testing.T) {
+	asked, start := 0, noon.Add(2*time.Hour)
+	s := &site{answer: page(stream(1, channel.Upcoming, time.Time{}), stream(2, channel.Live, time.Time{}))}
+	s.resolve = func(monitor.StreamURL) watch.Resolution {
+		asked++
+		if asked == 1 {
+			return watch.Resolution{State: watch.Blocked}
+		}
+		return watch.Resolution{State: watch.Upcoming, ScheduledStart: start}
+	}
+	g := newGateway(t, 5, nil, s)
+	ch := g.register("@example")
+	g.run(noon.Add(time.Minute))
+	if got := g.standings(ch.ID); got != "1 pending start_unknown; 2 watched  initializing" || asked != 1 {
+		t.Errorf("without an answer they are %q, after %d questions", got, asked)
+	}
+	start = noon.Add(3 * time.Hour) // it is moved after the second answer
+	g.run(noon.Add(115 * time.Minute))
+	c := must.Get(g.Get(t.Context(), ch.ID))(t)
+	f := c.Streams[slices.IndexFunc(c.Streams, func(f channel.Found) bool { return f.Title == "1" })]
+	m := must.Get(g.monitors.Monitors.Get(t.Context(), f.Monitor.ID))(t)
+	if !m.Config.ScheduledStartTime.Equal(start) || asked > 5 {
+		t.Errorf("the monitor starts at %v, after %d questions", m.Config.ScheduledStartTime, asked)
+	}
+	start = noon.Add(4 * time.Hour)
+	g.run(noon.Add(170 * time.Minute))
+	if m := must.Get(g.monitors.Monitors.Get(t.Context(), f.Monitor.ID))(t); !m.Config.ScheduledStartTime.Equal(start) {
+		t.Errorf("the moved start is %v, after %d questions", m.Config.ScheduledStartTime, asked)
+	}
+}
+
 func TestWhileTheBudgetIsUsedUpNoPageIsRead(t *testing.T) {
 	left := 3
 	first := &site{answer: page(stream(1, channel.Live, time.Time{}))}

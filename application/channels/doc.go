@@ -2,6 +2,7 @@
 //
 //	caller ──▶ Service ───▶ Store
 //	leader ──▶ Discovery ─▶ Store.ClaimChannels ─▶ Lister, or the next one ─▶ channel.Read or Fail ─▶ Tasks ─▶ Store.SaveLook
+//	                     ├▶ Store.AskedStreams ─▶ Resolver ─▶ Store.SaveStream
 //	                     └▶ Store.WantedStreams, those of all channels in the order of their starts ─▶ Registrar ─▶ Store.SaveStream
 //
 // Package domain/channel decides. Guarantees:

@@ -9,7 +9,7 @@ import (
 )
 
 // listTimeout bounds one question to a Lister.
-const listTimeout = 20 * time.Second
+const listTimeout = 12 * time.Second
 
 // errNoBudget says that no page may be read now.
 var errNoBudget = errors.New("the budget of questions is used up")
@@ -21,7 +21,7 @@ func (d *Discovery) list(ctx context.Context, address channel.Address, opinion f
 	var first *channel.Listing
 	var failed *channel.Failure
 	for _, lister := range d.cfg.Listers {
-		l, err := d.ask(ctx, lister, address)
+		l, err := d.askLister(ctx, lister, address)
 		failure, isFailure := errors.AsType[*channel.Failure](err)
 		switch {
 		case errors.Is(err, errNoBudget):
@@ -60,7 +60,7 @@ func outcome(first *channel.Listing, failed *channel.Failure) (channel.Listing, 
 	return channel.Listing{}, &channel.Failure{Kind: channel.ToolFailed, Detail: "this gateway has nothing that lists channels"}
 }
 
-func (d *Discovery) ask(ctx context.Context, lister Lister, address channel.Address) (channel.Listing, error) {
+func (d *Discovery) askLister(ctx context.Context, lister Lister, address channel.Address) (channel.Listing, error) {
 	if d.cfg.Pages != nil {
 		through, ok := d.cfg.Pages.Page(ctx)
 		if !ok {

@@ -68,6 +68,9 @@ type DiscoveryStore interface {
 	// channel.Compare.
 	WantedStreams(ctx context.Context, now time.Time, limit int) ([]channel.Candidate, error)
 
+	// AskedStreams returns the first limit of the streams about which the resolver is asked at now.
+	AskedStreams(ctx context.Context, now time.Time, limit int) ([]channel.Candidate, error)
+
 	// SaveStream stores a stream of a channel and adds events.
 	SaveStream(ctx context.Context, c channel.Channel, f channel.Found, events []channel.Event) error
 }

@@ -19,9 +19,10 @@ const (
 
 // Channel is a registered channel with what was found of it. The same inputs at the same times make the same of it.
 //
-//	Listing ─▶ Read ─┐                ┌─▶ Tasks ─▶ Resolved, Stopped, Changed
-//	Failure ─▶ Fail ─┴─▶ Streams, ────┼─▶ Wanted streams ─▶ Registered, NoRoom, Refused
-//	                     Reading      └─▶ Events
+//	Listing ─▶ Read ─┐                ┌─▶ Tasks ─▶ Stopped, Changed
+//	Failure ─▶ Fail ─┴─▶ Streams, ────┼─▶ Candidates whose AskAt has come ─▶ Resolved
+//	                     Reading      ├─▶ Candidates that are Wanted ─▶ Registered, NoRoom, Refused
+//	                                  └─▶ Events
 type Channel struct {
 	ID        string // a UUIDv7 of ours
 	Address   Address

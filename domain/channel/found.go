@@ -54,6 +54,7 @@ type Found struct {
 	FoundAt        time.Time         `json:"found_at"`
 	SeenAt         time.Time         `json:"seen_at"` // on the page
 
+	Begun   bool      `json:"begun,omitempty"`   // it was live on the page, and its start was learned
 	AskAt   time.Time `json:"ask_at,omitzero"`   // when the resolver is asked about it; zero: it need not be
 	RetryAt time.Time `json:"retry_at,omitzero"` // when a refused registration is tried again; zero: at once
 
@@ -171,5 +172,8 @@ func (f *Found) decide(now time.Time, hasJar bool) {
 	}
 	if f.Standing == Wanted && before.Standing == Wanted {
 		f.Why, f.Detail = before.Why, before.Detail
+	}
+	if f.Standing == Over || f.Standing == Skipped && f.Why != Overdue {
+		f.AskAt = time.Time{} // no answer would change anything
 	}
 }

@@ -54,10 +54,11 @@ func (c *Channel) see(now time.Time, s Stream, before time.Time) {
 		f.Title = title
 	}
 	f.SeenAt = now
-	switch {
-	case s.State == Live && f.State != Live:
+	if s.State == Live && !f.Begun {
 		c.Reading.learn(now, f.ScheduledStart, before)
-		fallthrough
+		f.Begun = true
+	}
+	switch {
 	case s.State == Live:
 		f.State, f.AskAt = Live, time.Time{}
 	case s.State == Upcoming && f.State != Live: // what was live once may lag on a page

@@ -99,7 +99,7 @@ func TestWhatDoesNotFitWaitsAndIsToldOnce(t *testing.T) {
 	w.run(at(0, "21:00"))
 	w.expectLog(
 		"Mon 08:06 tell early wanted no_room", "Mon 08:06 tell late wanted no_room", "Mon 09:00 tell live wanted no_room",
-		"Mon 10:03 register live initializing", "Mon 11:06 register early waiting", "Mon 13:03 register late waiting")
+		"Mon 10:00 register live initializing", "Mon 11:00 register early waiting", "Mon 13:00 register late waiting")
 }
 
 func TestAMonitorThatAPersonHasRegisteredIsAdopted(t *testing.T) {
@@ -162,7 +162,7 @@ func TestAStreamThatComesBackIsRegisteredAgain(t *testing.T) {
 	w.run(at(0, "12:00"))
 	w.broadcasts[0].deleted = time.Time{}
 	w.run(at(0, "19:00"))
-	w.expectLog("Mon 08:06 register evening waiting", "Mon 08:06 tell evening watched ", "Mon 10:21 stop evening: gone", "Mon 12:00 register evening waiting")
+	w.expectLog("Mon 08:06 register evening waiting", "Mon 08:06 tell evening watched ", "Mon 10:12 stop evening: gone", "Mon 12:00 register evening waiting")
 }
 
 func TestAStreamThatTheCompletePageLacksIsOverAlsoIfTheResolverCannotAnswer(t *testing.T) {
@@ -177,9 +177,9 @@ func TestAStreamThatTheCompletePageLacksIsOverAlsoIfTheResolverCannotAnswer(t *t
 			for n := range 2 {
 				c.Read(now.Add(time.Duration(n+1)*time.Minute), page, 0)
 			}
-			c.Resolved(now.Add(3*time.Minute), soon.URL, watch.Resolution{State: watch.Blocked})
-			if got, want := c.Streams[0].Standing == channel.Over, name == "complete"; got != want {
-				t.Errorf("it is %s %s", c.Streams[0].Standing, c.Streams[0].Why)
+			f := channel.Candidate{Channel: c, Stream: c.Streams[0]}.Resolved(now.Add(3*time.Minute), watch.Resolution{State: watch.Blocked})
+			if got, want := f.Standing == channel.Over, name == "complete"; got != want {
+				t.Errorf("it is %s %s", f.Standing, f.Why)
 			}
 		})
 	}

@@ -19,9 +19,8 @@ type TaskKind string
 
 // The kinds of tasks.
 const (
-	Resolve TaskKind = "resolve" // ask the resolver when it starts, or whether it is there
-	Stop    TaskKind = "stop"    // end its reservation: it is gone, over, or for members
-	Change  TaskKind = "change"  // give its monitor another title or start
+	Stop   TaskKind = "stop"   // end its reservation: it is gone, over, or for members
+	Change TaskKind = "change" // give its monitor another title or start
 )
 
 // Task is what is to be done about a stream.
@@ -30,34 +29,27 @@ type Task struct {
 	Stream Found
 }
 
-// Tasks returns what is to be done about the streams, in the order of the kinds that matter most.
-func (c Channel) Tasks(now time.Time) (tasks []Task) {
-	for _, f := range c.Streams {
-		if f.Standing == Watched && f.Monitor.Reserved && f.settled() {
-			tasks = append(tasks, Task{Stop, f})
-		}
-	}
+// Tasks returns what is to be done about the streams.
+func (c Channel) Tasks() (tasks []Task) {
 	for _, f := range c.Streams {
 		moved := !f.Monitor.Start.IsZero() && !f.ScheduledStart.IsZero() && !f.ScheduledStart.Equal(f.Monitor.Start) && f.State == Upcoming
-		if f.Standing == Watched && !f.settled() && (moved || f.Title != f.Monitor.Title) {
+		switch {
+		case f.Standing != Watched:
+		case f.settled():
+			if f.Monitor.Reserved {
+				tasks = append(tasks, Task{Stop, f})
+			}
+		case moved || f.Title != f.Monitor.Title:
 			tasks = append(tasks, Task{Change, f})
-		}
-	}
-	for _, f := range c.Streams {
-		if !f.AskAt.IsZero() && !f.AskAt.After(now) && f.Standing != Over && (f.Standing != Skipped || f.Why == Overdue) {
-			tasks = append(tasks, Task{Resolve, f})
 		}
 	}
 	return tasks
 }
 
-// Resolved takes the answer of the resolver about a stream. No answer ends a stream that the complete page lacks.
-func (c *Channel) Resolved(now time.Time, url monitor.StreamURL, r watch.Resolution) {
-	at := c.find(url)
-	if at < 0 {
-		return
-	}
-	f := &c.Streams[at]
+// Resolved returns the stream after an answer of the resolver, which is asked at AskAt. No answer ends a stream that the
+// complete page lacks.
+func (c Candidate) Resolved(now time.Time, r watch.Resolution) Found {
+	f, hasJar := c.Stream, c.Channel.Template.Jar != ""
 	switch r.State {
 	case watch.Upcoming:
 		f.State = Upcoming
@@ -66,9 +58,6 @@ func (c *Channel) Resolved(now time.Time, url monitor.StreamURL, r watch.Resolut
 		}
 		f.there()
 	case watch.Live, watch.Offline:
-		if f.State != Live {
-			c.Reading.learn(now, f.ScheduledStart, c.Reading.ReadAt)
-		}
 		f.State = Live
 		f.there()
 	case watch.Ended:
@@ -81,14 +70,17 @@ func (c *Channel) Resolved(now time.Time, url monitor.StreamURL, r watch.Resolut
 		f.there()
 	case watch.MembersOnly:
 		f.MembersOnly = true
-		if c.Template.Jar == "" {
+		if !hasJar {
 			f.doubt(ForMembers)
 		}
 	default:
 		f.Confirmed = f.Doubt == Gone && f.Doubts >= looksToEnd && f.LackComplete
 	}
-	f.AskAt = f.nextAsk(now)
-	c.Decide(now)
+	if f.AskAt = f.nextAsk(now); !r.State.Known() {
+		f.AskAt = now.Add(shortestAsk)
+	}
+	f.decide(now, hasJar)
+	return f
 }
 
 // there takes that the resolver has found the stream.

@@ -151,8 +151,8 @@ func (w *world) resolve(url monitor.StreamURL) watch.Resolution {
 	return watch.Resolution{State: watch.Removed}
 }
 
-// work lets the monitors' workers do what they do without the channel: they see starts and ends.
-func (w *world) work() {
+// watch lets the monitors' workers do what they do without the channel: they see starts and ends.
+func (w *world) watch() {
 	for _, m := range w.monitors {
 		b := w.find(m.StreamURL)
 		if !m.Status.Active() || b == nil {
@@ -188,7 +188,18 @@ func (w *world) look() {
 		events = w.channel.Read(w.now, l, 0.5)
 	}
 	w.tell(events)
-	for _, task := range w.channel.Tasks(w.now) {
+	w.work()
+}
+
+// work does what follows for the streams.
+func (w *world) work() {
+	for n, f := range w.channel.Streams {
+		if !f.AskAt.IsZero() && !f.AskAt.After(w.now) {
+			w.asked++
+			w.channel.Streams[n] = channel.Candidate{Channel: w.channel, Stream: f}.Resolved(w.now, w.resolve(f.URL))
+		}
+	}
+	for _, task := range w.channel.Tasks() {
 		w.do(task)
 	}
 	w.register()
@@ -198,9 +209,6 @@ func (w *world) do(task channel.Task) {
 	url := task.Stream.URL
 	m := w.monitors[task.Stream.Monitor.ID]
 	switch task.Kind {
-	case channel.Resolve:
-		w.asked++
-		w.channel.Resolved(w.now, url, w.resolve(url))
 	case channel.Stop:
 		w.note("stop %s: %s", task.Stream.Title, task.Stream.Doubt)
 		m.Status = monitor.Stopped
@@ -288,7 +296,7 @@ func (w *world) tell(events []channel.Event) {
 // run lets time pass until the end, minute by minute.
 func (w *world) run(until time.Time) {
 	for ; w.now.Before(until); w.now = w.now.Add(time.Minute) {
-		w.work()
+		w.watch()
 		for n := range w.channel.Streams {
 			if m := w.monitors[w.channel.Streams[n].Monitor.ID]; m != nil {
 				f := &w.channel.Streams[n].Monitor
@@ -297,6 +305,8 @@ func (w *world) run(until time.Time) {
 		}
 		if !w.now.Before(w.channel.Reading.NextAt) {
 			w.look()
+		} else {
+			w.work()
 		}
 	}
 }
