@@ -10,6 +10,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/tool"
+	"github.com/stream-monitor/stream-monitor/application/channels"
 	"github.com/stream-monitor/stream-monitor/application/cookiejars"
 	"github.com/stream-monitor/stream-monitor/application/opinions"
 	"github.com/stream-monitor/stream-monitor/application/worker"
@@ -33,7 +34,7 @@ func runDoctor(ctx context.Context, c *config.Doctor, out console) error {
 		}
 	}
 	ok, err := doctor.Doctor{
-		Settings: *c, Now: time.Now(), DatabaseTime: databaseTime, CookieJars: storedCookieJars, CheckCluster: checkCluster, CheckBucket: checkBucket, AskOpinion: askExample,
+		Settings: *c, Now: time.Now(), DatabaseTime: databaseTime, CookieJars: storedCookieJars, Channels: storedChannels, CheckCluster: checkCluster, CheckBucket: checkBucket, AskOpinion: askExample,
 		AskYouTubeAPI: newYouTubeAPI(list, c.YouTube.APIKey).Videos,
 		CheckLauncher: tool.CheckLauncher, Landlock: tool.Landlock, Missing: tool.Missing, OpenFiles: config.OpenFiles(), LookupHost: net.DefaultResolver.LookupHost, Probers: probers,
 	}.Examine(ctx, out.out)
@@ -70,6 +71,15 @@ func storedCookieJars(ctx context.Context, dsn string) ([]cookiejars.Record, err
 	}
 	jars, err := store.CookieJars(ctx)
 	return jars, errors.Join(err, store.Close())
+}
+
+func storedChannels(ctx context.Context, dsn string) ([]channels.Listed, error) {
+	store, err := postgres.Open(ctx, dsn, postgres.Config{})
+	if err != nil {
+		return nil, err
+	}
+	all, _, err := store.Channels(ctx, false, channels.MaxChannels, 0)
+	return all, errors.Join(err, store.Close())
 }
 
 func databaseTime(ctx context.Context, dsn string) (time.Time, error) {

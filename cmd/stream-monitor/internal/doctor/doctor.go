@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/application/channels"
 	"github.com/stream-monitor/stream-monitor/application/cookiejars"
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
@@ -50,6 +51,9 @@ type Doctor struct {
 
 	// CookieJars reads the records of the cookie jars in a database.
 	CookieJars func(ctx context.Context, dsn string) ([]cookiejars.Record, error)
+
+	// Channels reads the channels in a database that are not stopped.
+	Channels func(ctx context.Context, dsn string) ([]channels.Listed, error)
 
 	// CheckCluster verifies that pods may be run, and returns their namespace. Its
 	// error names one problem per line.
@@ -94,7 +98,7 @@ const (
 func (d Doctor) Examine(ctx context.Context, w io.Writer) (ok bool, err error) {
 	var findings []finding
 	checks := []func(context.Context) []finding{
-		d.launcher, toolsCheck{d.Settings, d.Now}.run, d.confinement, d.openFiles, d.database, d.cookieJars, d.cluster, d.dataDirectory, d.evidence, d.keys, d.opinion, d.youTubeAPI,
+		d.launcher, toolsCheck{d.Settings, d.Now}.run, d.confinement, d.openFiles, d.database, d.cookieJars, d.channels, d.cluster, d.dataDirectory, d.evidence, d.keys, d.opinion, d.youTubeAPI,
 	}
 	for _, source := range monitor.Sources {
 		checks = append(checks, sourceCheck{d.Settings, source, d.LookupHost, d.Probers[source.Name]}.run)

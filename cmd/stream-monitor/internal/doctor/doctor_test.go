@@ -17,9 +17,11 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/stream/tool"
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
+	"github.com/stream-monitor/stream-monitor/application/channels"
 	"github.com/stream-monitor/stream-monitor/application/cookiejars"
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
+	"github.com/stream-monitor/stream-monitor/domain/channel"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/officialstate"
@@ -37,6 +39,7 @@ type machine struct {
 	database   error         // nil: it answers
 	clockAhead time.Duration // of the database
 	jars       []cookiejars.Record
+	channels   []channels.Listed
 	cluster    error // of the check of rights; nil: pods may be run
 	bucket     error // of writing to it; nil: it was written
 	opinion    incident.Opinion
@@ -152,6 +155,7 @@ func (m *machine) examine() (bool, string) {
 		Now:          m.now,
 		DatabaseTime: func(context.Context, string) (time.Time, error) { return time.Now().Add(m.clockAhead), m.database },
 		CookieJars:   func(context.Context, string) ([]cookiejars.Record, error) { return m.jars, m.database },
+		Channels:     func(context.Context, string) ([]channels.Listed, error) { return m.channels, nil },
 		CheckCluster: func(_ context.Context, f config.ClusterFlags) (string, error) { return f.WorkerNamespace, m.cluster },
 		CheckBucket:  func(context.Context, config.EvidenceFlags) error { return m.bucket },
 		AskOpinion:   func(context.Context, config.OpinionFlags, config.Networks) incident.Opinion { return m.opinion },
@@ -241,6 +245,11 @@ func TestEachProblemIsFound(t *testing.T) {
 		"a database that answers": {func(*machine) {}, fine, "PostgreSQL", []string{"postgres://db.example/monitor answers"}},
 		"a database whose clock is fast": {func(m *machine) { m.clockAhead = time.Hour }, warn, "PostgreSQL",
 			[]string{"answers", "1h0m0s away", "NTP", "docs/recovery.md"}},
+		"a channel that can be read": {func(m *machine) { m.channels = []channels.Listed{{}} }, fine, "channels", []string{"1 registered"}},
+		"a channel that cannot be read": {func(m *machine) {
+			c := channel.Channel{Address: "https://www.youtube.com/@example", Reading: channel.Reading{UnreadableSince: time.Now(), LastFailure: channel.Refused}}
+			m.channels = []channels.Listed{{Channel: c}, {}}
+		}, warn, "channels", []string{"2 registered", "1 cannot be read", "@example", "refused", "egress"}},
 		"a database whose clock is slow":            {func(m *machine) { m.clockAhead = -6 * time.Second }, warn, "PostgreSQL", []string{"6s away"}},
 		"a database whose clock is nearly the same": {func(m *machine) { m.clockAhead = 3 * time.Second }, fine, "PostgreSQL", []string{"answers"}},
 		"a database that does not": {func(m *machine) { m.database = errors.New("connection refused") }, fail, "PostgreSQL",
