@@ -184,6 +184,7 @@ func TestSomebodyElseIsAskedIfAnAnswerIsMissingOrStrange(t *testing.T) {
 		"the first breaks":              {func(string) (channel.Listing, error) { return channel.Listing{}, errors.New("broken") }, page(soon), [2]int{1, 1}, "1 watched  waiting"},
 		"an empty answer":               {page(), page(soon), [2]int{1, 1}, "1 watched  waiting"},
 		"a strange answer":              {page(stream(1, channel.Unclear, time.Time{})), page(soon), [2]int{1, 1}, "1 watched  waiting"},
+		"no page of streams":            {failing(channel.NoStreams), page(soon), [2]int{1, 1}, "1 watched  waiting"},
 		"empty, and the other fails":    {page(), failing(channel.Network), [2]int{1, 1}, ""},
 		"a rate limit: nobody is asked": {failing(channel.RateLimited), page(soon), [2]int{3, 0}, ""},
 		"both fail":                     {failing(channel.Network), failing(channel.Network), [2]int{3, 3}, ""},

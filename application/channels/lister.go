@@ -15,7 +15,7 @@ const listTimeout = 12 * time.Second
 var errNoBudget = errors.New("the budget of questions is used up")
 
 // list asks the listers in their order until one answers. It asks the next one, too, about an answer that is empty or
-// strange, if opinion says so. After a rate limit nobody else is asked from the same address. Errors: errNoBudget;
+// strange, or says that there is no page of streams, if opinion says so. After a rate limit nobody else is asked from the same address. Errors: errNoBudget;
 // *channel.Failure, that of the first.
 func (d *Discovery) list(ctx context.Context, address channel.Address, opinion func(channel.Listing) bool) (channel.Listing, error) {
 	var first *channel.Listing
@@ -36,7 +36,7 @@ func (d *Discovery) list(ctx context.Context, address channel.Address, opinion f
 			if failed == nil && first == nil {
 				failed = failure
 			}
-			if failure.Kind == channel.RateLimited {
+			if failure.Kind == channel.RateLimited || failure.Kind == channel.NoStreams && !opinion(channel.Listing{}) {
 				return outcome(first, failed)
 			}
 		case first != nil:

@@ -96,9 +96,9 @@ func (s *Service) Register(ctx context.Context, address string, ch Change) (chan
 	if err != nil {
 		return channel.Channel{}, err
 	}
-	if ch.CallbackURL == nil && len(ch.Unreadable) == 0 {
+	if ch.CallbackURL == nil {
 		_, missing := monitor.ParseCallbackURL("")
-		wrong = append(wrong, missing)
+		wrong = monitor.NamedOnce(wrong, []error{missing})
 	}
 	if err := monitor.Join(wrong...); err != nil {
 		return channel.Channel{}, err

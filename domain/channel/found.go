@@ -2,8 +2,10 @@ package channel
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -132,8 +134,14 @@ func (f Found) settled() bool {
 	return f.Doubts >= looksToEnd && (f.Doubt != Gone || f.Confirmed)
 }
 
+// workerFailures are the reasons of monitors that say nothing of their streams: those are registered again.
+var workerFailures = []string{event.ReasonWorkerLost, event.ReasonLaunchFailed, event.ReasonMismatch}
+
 // decide sets the Standing of a stream.
 func (f *Found) decide(now time.Time, hasJar bool) {
+	if f.Monitor.Status == monitor.Failed && slices.Contains(workerFailures, f.Monitor.Reason) {
+		f.Monitor, f.RetryAt = Watch{}, now.Add(retryAfter)
+	}
 	before := *f
 	f.Detail = ""
 	set := func(s Standing, why Why) { f.Standing, f.Why = s, why }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/channel"
+	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
@@ -131,6 +132,21 @@ func TestAStreamWhoseMonitorAPersonStoppedIsNotRegisteredAgain(t *testing.T) {
 	w.run(at(0, "21:00"))
 	if got := w.standings()["evening"]; got != "skipped stopped_by_hand" || len(w.monitors) != 1 {
 		t.Errorf("it is %s, with %d monitors", got, len(w.monitors))
+	}
+}
+
+func TestAStreamWhoseWorkerFailedIsRegisteredAgain(t *testing.T) {
+	for reason, want := range map[string]string{
+		event.ReasonWorkerLost: "watched", event.ReasonLaunchFailed: "watched", event.ReasonCallbackFailed: "over monitor_failed", event.ReasonVideoPrivate: "over monitor_failed",
+	} {
+		w := newWorld(t, evening("evening"))
+		w.saysStart = true
+		w.run(at(0, "20:30"))
+		w.monitors["mon-0"].Status, w.monitors["mon-0"].Reason = monitor.Failed, reason
+		w.run(at(0, "21:00"))
+		if got := w.standings()["evening"]; got != want {
+			t.Errorf("after %s it is %s, want %s", reason, got, want)
+		}
 	}
 }
 

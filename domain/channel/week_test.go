@@ -240,7 +240,7 @@ func (w *world) active() (n int) {
 func (w *world) register() {
 	var wanted []channel.Candidate
 	for _, f := range w.channel.Streams {
-		if f.Standing == channel.Wanted {
+		if f.Standing == channel.Wanted && !f.RetryAt.After(w.now) {
 			wanted = append(wanted, channel.Candidate{Channel: w.channel, Stream: f})
 		}
 	}
