@@ -109,8 +109,9 @@ func addChannelNotice(ctx context.Context, tx *sqlx.Tx, d notify.Destination, id
 	return err
 }
 
-// ofChannel selects the messages of the destination $1 or $2 about events of channels of a type.
 const (
+	// joinChannelNotice adds the news of $3 to the message of type $2 that waits at the destination $1, or counts them if
+	// it has $4.
 	joinChannelNotice = `
 	UPDATE deliveries SET notice = jsonb_set(jsonb_set(notice, '{Channel,Count}', to_jsonb(CAST(notice #>> '{Channel,Count}' AS int) + 1)), '{Channel,Channels}',
 		CASE WHEN jsonb_array_length(notice #> '{Channel,Channels}') < $4 THEN (notice #> '{Channel,Channels}') || (CAST($3 AS jsonb) #> '{Channel,Channels}') ELSE notice #> '{Channel,Channels}' END)
@@ -119,7 +120,8 @@ const (
 		WHERE destination_id = $1 AND due_at > now() AND state = 'pending' AND tried = 0 AND lease IS NULL AND notice #>> '{Channel,EventType}' = $2
 		ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED)`
 
-	// It is due $5 seconds from now, $6 after the message before it, and behind the one that says what it ends.
+	// addFirstChannelNotice adds a message. It is due $5 seconds from now, $6 after the one before it of its type, and behind one
+	// of type $7, which says what it ends.
 	addFirstChannelNotice = `
 	INSERT INTO deliveries (id, destination_id, notice, state, due_at, round_began_at, created_at)
 	SELECT $1, CAST($2 AS uuid), CAST($4 AS jsonb), 'pending', at.due, at.due, now() FROM (

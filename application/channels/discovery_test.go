@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -236,12 +237,10 @@ func TestTheResolverSaysWhenAStreamStarts(t *testing.T) {
 }
 
 func TestWhileTheBudgetIsUsedUpNoPageIsRead(t *testing.T) {
-	left := 3
+	var left atomic.Int64
+	left.Store(3)
 	first := &site{answer: page(stream(1, channel.Live, time.Time{}))}
-	g := newGateway(t, 50, pages(func() bool {
-		left--
-		return left >= 0
-	}), first)
+	g := newGateway(t, 50, pages(func() bool { return left.Add(-1) >= 0 }), first)
 	for n := range 5 {
 		g.register(fmt.Sprint("@example", n))
 	}
@@ -250,7 +249,7 @@ func TestWhileTheBudgetIsUsedUpNoPageIsRead(t *testing.T) {
 	if first.requests() != 3 {
 		t.Errorf("%d pages were read", first.requests())
 	}
-	left = 5
+	left.Store(5)
 	g.run(noon.Add(2 * time.Minute))
 	if first.requests() != 5 {
 		t.Errorf("%d pages were read once the budget allows it", first.requests())
