@@ -60,7 +60,7 @@ func TestEveryPathHasItsFile(t *testing.T) {
 		}
 	}
 	for _, page := range slices.Concat(Pages, []string{"/assets/", "/assets", "/.gitkeep"}) { // neither folders nor files that begin with a dot
-		try(strings.NewReplacer(":incident_id", "inc-1", ":monitor_id", "mon-1").Replace(page), http.StatusOK, html, notCached, "the page app")
+		try(strings.NewReplacer(":incident_id", "inc-1", ":monitor_id", "mon-1", ":channel_id", "register").Replace(page), http.StatusOK, html, notCached, "the page app")
 	}
 	try("/assets/index-ab12.js", http.StatusOK, "text/javascript; charset=utf-8", "public, max-age=31536000, immutable", script)
 	for _, path := range []string{"/assets/index-0000.js", "/assets/.gitkeep"} { // of another version

@@ -1,5 +1,5 @@
 // Typed requests to the API of the gateway that served the page. The session cookie authenticates them.
-import type { Broadcast, Change, CookieJar, Delivery, Evidence, EventRecord, Incident, Monitor, Preview, Reference, Registration, Role, Timeline, Trial, Variant } from "./types";
+import type { Broadcast, Change, CookieJar, Delivery, Evidence, EventRecord, Incident, Monitor, Preview, Registration, Role, Timeline, Trial, Variant } from "./types";
 
 export class APIError extends Error {
   constructor(
@@ -15,8 +15,8 @@ export class APIError extends Error {
 const timeoutMs = 15_000;
 
 // These wait for a tool or for somebody else's server.
-const slowTimeoutMs = 35_000;
-const slow = ["/api/v1/preview", "/api/v1/webhooks/test"];
+const slowTimeoutMs = 55_000;
+const slow = ["/api/v1/preview", "/api/v1/channels/preview", "/api/v1/webhooks/test"];
 
 export async function request<T>(method: string, path: string, body?: unknown, signal?: AbortSignal, headers: Record<string, string> = {}): Promise<T> {
   const limit = AbortSignal.timeout(slow.includes(path) ? slowTimeoutMs : timeoutMs);
@@ -85,16 +85,6 @@ export const monitors = {
   change: (id: string, change: Change) => request<Monitor>("PATCH", `/api/v1/monitors/${segment(id)}`, change),
   preview: (registration: Partial<Registration>, signal?: AbortSignal) => post<Preview>("/api/v1/preview", registration, signal),
   stop: (id: string) => request<void>("DELETE", `/api/v1/monitors/${segment(id)}`),
-};
-
-const referencesOf = (id: string) => `/api/v1/monitors/${segment(id)}/references`;
-
-export const references = {
-  list: (id: string, signal?: AbortSignal) => get<{ references: Reference[] }>(referencesOf(id), {}, signal),
-  add: (id: string, name: string, unwanted: string, similarity: string, picture: Blob) =>
-    post<Reference>(withParameters(referencesOf(id), { name, unwanted, similarity }), picture),
-  remove: (id: string, reference: string) => request<void>("DELETE", `${referencesOf(id)}/${segment(reference)}`),
-  image: (id: string, reference: string) => `${referencesOf(id)}/${segment(reference)}/image`,
 };
 
 // asText is a file as text, whatever its name.

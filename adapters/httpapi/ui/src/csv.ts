@@ -22,6 +22,7 @@ const columns: Record<string, (incident: Incident, stream: Named, now: number) =
   false_positive: (i) => i.false_positive,
   number: (_, stream) => stream.number || null,
   monitor_id: (i) => i.monitor_id,
+  channel_id: (_, stream) => stream.channel_id ?? null,
   stream_url: (i) => i.stream_url,
   channel_name: (_, stream) => channelOf(stream),
   stream_title: (_, stream) => titleOf(stream),

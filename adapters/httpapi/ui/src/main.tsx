@@ -21,6 +21,7 @@ const Monitor = lazy(() => import("./pages/Monitor").then((m) => m.Monitor));
 const Deliveries = lazy(() => import("./pages/Deliveries").then((m) => m.Deliveries));
 const Destinations = lazy(() => import("./pages/Destinations").then((m) => m.Destinations));
 const Register = lazy(() => import("./pages/Register").then((m) => m.Register));
+const Channels = lazy(() => import("./pages/Channels").then((m) => m.Channels));
 const Settings = lazy(() => import("./pages/Settings").then((m) => m.Settings));
 const SignIn = lazy(() => import("./pages/SignIn").then((m) => m.SignIn));
 
@@ -56,6 +57,8 @@ function Page() {
       return <Deliveries />;
     case "destinations":
       return <Destinations />;
+    case "channels":
+      return <Channels />;
     case "register":
       return <Register />;
     case "settings":

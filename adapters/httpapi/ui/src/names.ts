@@ -5,6 +5,7 @@ export interface Named {
   stream_url: string;
   number?: number;
   metadata?: Metadata;
+  channel_id?: string;
 }
 
 const longest = 300;

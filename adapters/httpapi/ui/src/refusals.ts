@@ -13,7 +13,7 @@ export interface Refused {
 }
 
 // Their texts name what was refused and what is accepted.
-const detailed = ["INVALID_URL", "INVALID_CONFIG", "DUPLICATE_MONITOR", "MAX_MONITORS_EXCEEDED", "MONITOR_ENDED", "BODY_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE", "UNAVAILABLE", "IDEMPOTENCY_KEY_REUSED"];
+const detailed = ["INVALID_URL", "INVALID_CONFIG", "DUPLICATE_MONITOR", "DUPLICATE_CHANNEL", "MAX_MONITORS_EXCEEDED", "MONITOR_ENDED", "BODY_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE", "UNAVAILABLE", "IDEMPOTENCY_KEY_REUSED"];
 
 export function refusalOf({ code, message, field }: Refused): Refusal {
   const { common } = text.value;
@@ -25,7 +25,8 @@ export function refusalOf({ code, message, field }: Refused): Refusal {
 
 // fieldWord is the label of a field of a registration, as the forms have it.
 function fieldWord(field: string): string {
-  const { monitor, register } = text.value;
+  const { channels, monitor, register } = text.value;
+  if (field === "channel") return channels.address;
   if (field === "stream_url") return register.url;
   if (field.startsWith("metadata")) return monitor.metadata;
   return (monitor.fields as Record<string, string>)[field.replace(/^config\./, "")] ?? field;

@@ -1,7 +1,7 @@
 // What is being registered: presets, single values, and what will happen then.
 import type { NumberName } from "./change";
 import { fromLocalInput } from "./time";
-import type { Config, Detectors, Preview, Problem, Registration, Service } from "./types";
+import type { ChannelRegistration, Config, Detectors, Preview, Problem, Registration, Service } from "./types";
 
 export type Numbers = Partial<Record<NumberName, number>>;
 export const numberNames: readonly NumberName[] = ["check_interval_sec", "blackout_threshold_sec", "silence_threshold_sec", "silence_db_threshold", "start_delay_tolerance_sec"];
@@ -21,20 +21,26 @@ export function presetDetectors(service: Pick<Service, "presets"> | null | undef
 // running leaves out the detectors that are off.
 export const running = (all: NonNullable<Config["detectors"]>): Detectors => Object.fromEntries(Object.entries(all).filter(([, settings]) => settings)) as Detectors;
 
-export interface Draft {
-  streamURL: string;
+// Template is how streams are watched, and where their events are sent.
+export interface Template {
   callbackURL: string;
   changed: Numbers; // values that differ from the preset
   detectors: NonNullable<Config["detectors"]>; // optional detectors that differ from the preset; null: off
   cookieJar: string; // a name; "": none
+  goesOn: boolean; // a webhook that fails does not end the watch, as every preset has it
+}
+
+export interface Draft extends Template {
+  streamURL: string;
   start: string; // of an input in the viewer's zone; "": none
   end: string;
   channel: string;
   title: string;
-  goesOn: boolean; // a webhook that fails does not end the watch, as every preset has it
 }
 
-export const emptyDraft = (streamURL: string, callbackURL: string): Draft => ({ streamURL, callbackURL, changed: {}, detectors: {}, cookieJar: "", start: "", end: "", channel: "", title: "", goesOn: true });
+export const emptyTemplate = (callbackURL: string): Template => ({ callbackURL, changed: {}, detectors: {}, cookieJar: "", goesOn: true });
+
+export const emptyDraft = (streamURL: string, callbackURL: string): Draft => ({ ...emptyTemplate(callbackURL), streamURL, start: "", end: "", channel: "", title: "" });
 
 // Found is what a look at an address has found out about its stream.
 export type Found = Pick<Draft, "channel" | "title" | "start">;
@@ -53,12 +59,17 @@ export function streamURLOf(typed: string): string {
   return /^[\w-]{11}$/.test(url) ? `https://www.youtube.com/watch?v=${url}` : url;
 }
 
-// registrationOf leaves out what is empty, so that the gateway's defaults stand. name is that of the preset; "": none.
-export function registrationOf(draft: Draft, preset: Numbers, name = ""): Registration {
-  const config: Partial<Config> = { ...preset, ...draft.changed };
+// configOf leaves out what is empty, so that the gateway's defaults stand. name is that of the preset; "": none.
+function configOf(of: Template, preset: Numbers, name: string): Partial<Config> {
+  const config: Partial<Config> = { ...preset, ...of.changed };
   if (name) config.preset = name;
-  if (Object.keys(draft.detectors).length > 0) config.detectors = draft.detectors;
-  if (draft.goesOn || name) config.on_callback_failure = draft.goesOn ? "continue" : "error";
+  if (Object.keys(of.detectors).length > 0) config.detectors = of.detectors;
+  if (of.goesOn || name) config.on_callback_failure = of.goesOn ? "continue" : "error";
+  return config;
+}
+
+export function registrationOf(draft: Draft, preset: Numbers, name = ""): Registration {
+  const config = configOf(draft, preset, name);
   if (draft.cookieJar) config.cookie_jar = draft.cookieJar;
   const start = fromLocalInput(draft.start);
   const end = fromLocalInput(draft.end);
@@ -70,14 +81,28 @@ export function registrationOf(draft: Draft, preset: Numbers, name = ""): Regist
   return { stream_url: streamURLOf(draft.streamURL), callback_url: draft.callbackURL.trim(), config, metadata };
 }
 
-// Check is what a preview was asked, and what its problems are about.
-export type Check = Omit<Registration, "metadata" | "callback_url"> & { callback_url?: string };
+export const channelRegistrationOf = (channel: string, of: Template, preset: Numbers, name = ""): ChannelRegistration => ({
+  channel: channel.trim(),
+  callback_url: of.callbackURL.trim(),
+  config: configOf(of, preset, name),
+  ...(of.cookieJar ? { cookie_jar: of.cookieJar } : {}),
+});
 
-// checkOf leaves out a webhook that is not typed yet.
+// namesChannel reports whether somebody typed a channel where an address belongs: an ID, an @handle, or a URL of one.
+export const namesChannel = (typed: string): boolean => /^(UC[\w-]{22}|@\S{3,})$|youtube\.com\/(@|(channel|c|user)\/)\S/.test(typed.trim());
+
+// Check is what a preview was asked, and what its problems are about.
+export type Check = Partial<Omit<Registration, "metadata"> & ChannelRegistration> & Pick<Registration, "config">;
+
+// withoutEmpty leaves out a webhook that is not typed yet.
+const withoutEmpty = ({ callback_url, ...check }: Check): Check => (callback_url ? { callback_url, ...check } : check);
+
 export function checkOf(draft: Draft, preset: Numbers, name = ""): Check {
-  const { stream_url, callback_url, config } = registrationOf(draft, preset, name);
-  return callback_url ? { stream_url, callback_url, config } : { stream_url, config };
+  const { metadata: _, ...registration } = registrationOf(draft, preset, name);
+  return withoutEmpty(registration);
 }
+
+export const channelCheckOf = (channel: string, of: Template, preset: Numbers, name = ""): Check => withoutEmpty(channelRegistrationOf(channel, of, preset, name));
 
 // standing returns the problems whose fields are still as they were checked.
 export function standing(problems: Problem[], checked: Check, current: Check): Problem[] {
@@ -85,10 +110,10 @@ export function standing(problems: Problem[], checked: Check, current: Check): P
   return problems.filter(({ field }) => !field || valueOf(checked, field) === valueOf(current, field));
 }
 
-// merged returns the problems after a check without stream_url: what was found out about the stream stands.
-export function merged(before: Problem[], after: Problem[]): Problem[] {
-  const ofStream = ({ field }: Problem) => !field || field === "stream_url";
-  return [...before.filter(ofStream), ...after.filter((p) => !ofStream(p))];
+// merged returns the problems after a check without the address: what was found out about that stands.
+export function merged(before: Problem[], after: Problem[], address: "stream_url" | "channel"): Problem[] {
+  const ofAddress = ({ field }: Problem) => !field || field === address;
+  return [...before.filter(ofAddress), ...after.filter((p) => !ofAddress(p))];
 }
 
 export interface Step {

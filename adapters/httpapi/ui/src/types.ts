@@ -99,6 +99,7 @@ export interface Monitor {
   ended_at?: string;
   record_parked_since?: string; // incidents and history cannot be stored
   hints?: Hint[]; // that hold
+  channel_id?: string; // that has found or adopted it
 }
 
 // Alert has the numbers that made the event of a condition's newest episode.
@@ -291,6 +292,75 @@ export interface Registration {
   callback_url: string;
   config: Partial<Config>;
   metadata: Metadata;
+}
+
+export interface ChannelRegistration {
+  channel: string; // an ID, an @handle or a URL
+  callback_url: string;
+  config: Partial<Config>;
+  cookie_jar?: string; // without one, streams for members are skipped
+}
+
+// ChannelChange has the fields that are changed of a template.
+export type ChannelChange = Omit<Change, "config"> & { config?: Omit<Partial<Config>, "cookie_jar">; cookie_jar?: string | null };
+
+export type ChannelFailure = "not_found" | "no_streams" | "refused" | "rate_limited" | "network" | "unreadable" | "tool_failed";
+
+export type FoundStanding = "watched" | "wanted" | "pending" | "skipped" | "over";
+
+// FoundStream is a stream of a channel, and what becomes of it.
+export interface FoundStream {
+  stream_url: string;
+  title: string | null;
+  state: "upcoming" | "live";
+  members_only: boolean;
+  scheduled_start_at: string | null;
+  found_at: string;
+  seen_at: string;
+  standing: FoundStanding;
+  why: string | null;
+  detail: string | null;
+  monitor_id: string | null;
+  monitor_status: Status | null;
+  adopted: boolean; // a person had registered it
+}
+
+// Channel is a registered channel. config and metadata are what its streams are registered with.
+export interface Channel {
+  channel_id: string;
+  channel_url: string;
+  source_id: string | null;
+  handle: string | null;
+  title: string | null;
+  config: Config;
+  metadata: Metadata;
+  cookie_jar: string | null;
+  created_at: string;
+  stopped_at: string | null;
+  reading: {
+    read_at: string | null; // null: not yet
+    by: string | null;
+    next_at: string | null; // null: it was stopped
+    failures: number; // in a row
+    failing_since: string | null;
+    failure: ChannelFailure | null;
+    last_error: string | null;
+    unreadable_since: string | null; // once that was told
+  };
+  counts: Record<FoundStanding | "no_room", number>; // no_room: those of wanted that wait for room
+  streams?: FoundStream[]; // of one channel, not of a list
+}
+
+// ChannelPreview is what the system sees of a channel that nobody has registered yet.
+export interface ChannelPreview {
+  channel_url: string | null;
+  source_id: string | null;
+  handle: string | null;
+  title: string | null;
+  streams: FoundStream[];
+  failure: ChannelFailure | null;
+  detail: string | null;
+  problems: Problem[];
 }
 
 export interface Change {

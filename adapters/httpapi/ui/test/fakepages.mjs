@@ -1,4 +1,5 @@
 // What the fake gateway has for each page that people work with: monitors, an incident, a delivery, settings.
+import { channelID, fillChannels } from "./fakechannels.mjs";
 import { evidence, incident, monitor } from "./fakegateway.mjs";
 
 export const at = (sec) => new Date(Date.now() + sec * 1000).toISOString();
@@ -54,6 +55,7 @@ export function fill(gateway) {
   say("GET /api/v1/deliveries", { deliveries: [delivery], next: null });
   say("POST /api/v1/preview", preview);
   say("POST /api/v1/webhooks/test", trial);
+  fillChannels(gateway, hostile);
 }
 
-export const pages = { wall: "/", rows: "/?view=rows", incidents: "/incidents", incident: `/incidents/${incident(2).incident_id}`, monitor: `/monitors/${id}`, deliveries: "/deliveries", register: `/register?url=${encodeURIComponent(monitor(9).stream_url)}`, settings: "/settings", signin: "/signin?link=expired" };
+export const pages = { wall: "/", rows: "/?view=rows", incidents: "/incidents", incident: `/incidents/${incident(2).incident_id}`, monitor: `/monitors/${id}`, deliveries: "/deliveries", register: `/register?url=${encodeURIComponent(monitor(9).stream_url)}`, channels: "/channels?stopped=true", channel: `/channels/${channelID}`, "register a channel": "/channels/register?channel=@channel1", settings: "/settings", signin: "/signin?link=expired" };

@@ -7,6 +7,7 @@ import { text } from "../i18n";
 import { groupOf, nameOf, shortURL, titleOf, channelOf } from "../names";
 import { Broadcast } from "../parts/Broadcast";
 import { Allowed } from "../parts/Allowed";
+import { changing } from "../parts/ChangeForm";
 import { DetectorStates } from "../parts/DetectorStates";
 import { Glyph } from "../parts/Glyph";
 import { HintCard } from "../parts/Hints";
@@ -17,7 +18,7 @@ import { Live } from "../parts/Picture";
 import { References } from "../parts/References";
 import { Lamp, StateWord, stillWord } from "../parts/State";
 import { Watch } from "../parts/Watch";
-import { changing, Watching } from "../parts/Watching";
+import { Watching } from "../parts/Watching";
 import { reasonWord } from "../refusals";
 import { path } from "../router";
 import { pinned, togglePinned } from "../settings";
@@ -170,6 +171,12 @@ function Facts({ monitor, incident }: { monitor: Data; incident: Incident | null
         <Glyph name="link" />
         <b class="mono">{shortURL(monitor.stream_url)}</b>
       </a>
+      {monitor.channel_id && (
+        <a href={`/channels/${monitor.channel_id}`}>
+          <Glyph name="list" />
+          <b>{words.channel}</b>
+        </a>
+      )}
       <span>
         <Glyph name="stream" />
         {(text.value.wall.words as Record<string, string>)[monitor.stream_status]}

@@ -9,12 +9,14 @@ import { Glyph } from "./Glyph";
 interface Props {
   title: string;
   save: (form: FormData) => Promise<unknown>; // what it refuses is shown, and the form stays open
+  submit?: string; // the word for it; else that of saving
+  onClose?: () => void; // else nothing is being edited any more
   others?: { word: string; act: () => Promise<unknown>; ask?: string }[]; // more buttons; ask: a question before
   children: ComponentChildren;
 }
 
 // Dialog is the form of what is being edited.
-export function Dialog({ title, save, others = [], children }: Props) {
+export function Dialog({ title, save, submit, onClose = () => (editing.value = null), others = [], children }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const failed = useSignal<Said>("");
   const busy = useSignal(false);
@@ -31,14 +33,14 @@ export function Dialog({ title, save, others = [], children }: Props) {
     }
     busy.value = false;
   };
-  const submit = (event: SubmitEvent) => {
+  const send = (event: SubmitEvent) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget as HTMLFormElement);
     void run(() => save(form));
   };
   return (
-    <dialog ref={dialog} aria-labelledby="dialog-title" onClose={() => (editing.value = null)}>
-      <form onSubmit={submit}>
+    <dialog ref={dialog} aria-labelledby="dialog-title" onClose={onClose}>
+      <form onSubmit={send}>
         <h2 id="dialog-title">{title}</h2>
         {failed.value && (
           <p class="notice is-warning" role="alert">
@@ -49,7 +51,7 @@ export function Dialog({ title, save, others = [], children }: Props) {
         {children}
         <div class="actions">
           <button class="btn primary" type="submit" disabled={busy.value}>
-            {text.value.common.save}
+            {submit ?? text.value.common.save}
           </button>
           <button class="btn quiet" type="button" onClick={() => dialog.current?.close()}>
             {text.value.common.cancel}

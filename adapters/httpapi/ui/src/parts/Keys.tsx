@@ -23,6 +23,7 @@ const list: [keys: string, what: keyof Words["shell"]["key"], role?: Role][] = [
   ["g w", "wall"],
   ["g i", "incidents"],
   ["g d", "deliveries"],
+  ["g c", "channels"],
 ];
 
 // Keys lists the single keys that do something on the page that is open, and switches them off.

@@ -69,7 +69,8 @@ const detectorOfEvent = (type: string) => detectors.value.find(({ events }) => e
 export function eventWord(type: string): string {
   const detector = detectorOfEvent(type);
   const words = detectorWords(detector);
-  return (text.value.common.events as Record<string, string>)[type] ?? (type === detector?.events.alert ? words?.alert : words?.recovered) ?? type;
+  const named: Record<string, string> = { ...text.value.common.events, ...text.value.channels.events };
+  return named[type] ?? (type === detector?.events.alert ? words?.alert : words?.recovered) ?? type;
 }
 
 export function eventLook(type: string): [GlyphName, string] {

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { describe, run, type Said } from "../actions";
-import { references as api } from "../api";
+import { references as api } from "../references";
 import { detectors } from "../detectors";
 import { text } from "../i18n";
 import { decimal } from "../time";

@@ -16,7 +16,7 @@ import type { GlyphName } from "./glyphs";
 
 export function Shell({ children }: { children: ComponentChildren }) {
   useEffect(() => {
-    const ends = [onKey("g w", () => navigate("/")), onKey("g i", () => navigate("/incidents")), onKey("g d", () => navigate("/deliveries"))];
+    const ends = [onKey("g w", () => navigate("/")), onKey("g i", () => navigate("/incidents")), onKey("g d", () => navigate("/deliveries")), onKey("g c", () => navigate("/channels"))];
     return () => ends.forEach((end) => end());
   }, []);
   return (
@@ -35,12 +35,13 @@ export function Shell({ children }: { children: ComponentChildren }) {
   );
 }
 
-type PageName = "wall" | "incidents" | "deliveries" | "destinations" | "register" | "settings";
+type PageName = "wall" | "incidents" | "deliveries" | "destinations" | "channels" | "register" | "settings";
 const pages: [string, PageName, GlyphName][] = [
   ["/", "wall", "wall"],
   ["/incidents", "incidents", "trouble"],
   ["/deliveries", "deliveries", "send"],
   ["/destinations", "destinations", "chat"],
+  ["/channels", "channels", "list"],
   ["/register", "register", "plus"],
   ["/settings", "settings", "dots"],
 ];
@@ -49,9 +50,9 @@ function isCurrent(to: string): boolean {
   return path.value === to || (to !== "/" && path.value.startsWith(`${to}/`));
 }
 
-function Links() {
+function Links({ of = pages }: { of?: typeof pages }) {
   const words = text.value.shell;
-  return pages.map(([to, name, glyph]) => (
+  return of.map(([to, name, glyph]) => (
     <a key={to} href={to} aria-current={isCurrent(to) ? "page" : undefined}>
       <Glyph name={glyph} />
       {words[name]}
@@ -89,6 +90,9 @@ function Top() {
         <button class="icon-btn only-phone" type="button" aria-label={words.search} onClick={() => (finding.value = true)}>
           <Glyph name="search" />
         </button>
+        <a class="icon-btn only-phone" href="/settings" aria-label={words.settings}>
+          <Glyph name="dots" />
+        </a>
         <button class="icon-btn" type="button" aria-pressed={sound.value} aria-label={sound.value ? words.soundOn : words.soundOff} onClick={toggleSound}>
           <Glyph name={sound.value ? "bell" : "bellOff"} />
         </button>
@@ -175,10 +179,11 @@ function Foot() {
   );
 }
 
+// TabBar has the pages of a phone. The settings are at its top.
 function TabBar() {
   return (
     <nav class="tabbar" aria-label={text.value.shell.pages}>
-      <Links />
+      <Links of={pages.slice(0, -1)} />
     </nav>
   );
 }

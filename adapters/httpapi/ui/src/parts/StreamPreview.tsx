@@ -1,19 +1,12 @@
-import { Refusal, type Said } from "../actions";
 import { text } from "../i18n";
-import { standing, stepsOf, type Check, type Step } from "../registration";
+import type { Seen } from "../look";
+import { stepsOf, type Check, type Step } from "../registration";
 import { now } from "../store";
-import { clockMinute, dayKey, decimal, duration, secondsBetween, shortDay, wholeDuration, zone } from "../time";
-import type { Config, Preview, Problem } from "../types";
+import { clockMinute, dayKey, duration, secondsBetween, shortDay, wholeDuration, zone } from "../time";
+import type { Config, Preview } from "../types";
 import { Glyph } from "./Glyph";
 import type { GlyphName } from "./glyphs";
-
-export interface PreviewState {
-  preview: Preview | null;
-  tookMs: number;
-  looking: boolean;
-  checked: Check | null; // what the problems of the preview are about
-  failed: Said; // why nothing is seen, or not checked again
-}
+import { PreviewCard } from "./PreviewCard";
 
 const stateLooks: Record<Preview["state"], [GlyphName, string]> = {
   live: ["ok", "on_air"],
@@ -24,29 +17,11 @@ const stateLooks: Record<Preview["state"], [GlyphName, string]> = {
 };
 
 // StreamPreview is what the system sees of a stream before it is registered, and what would be refused.
-export function StreamPreview({ seen, current }: { seen: PreviewState; current: Check }) {
-  const words = text.value.register;
-  const { preview, looking, checked, failed, tookMs } = seen;
-  return (
-    <section class="card" aria-labelledby="sees-title">
-      <div class="card-head">
-        <h2 id="sees-title">{words.sees}</h2>
-        <span class="end dim num">{looking ? words.looking : preview ? words.looked(decimal(tookMs / 1000)) : ""}</span>
-      </div>
-      <div class="card-body sees" aria-live="polite" aria-busy={looking}>
-        {failed && (
-          <p class="notice is-warning">
-            <Glyph name="warning" />
-            {failed}
-          </p>
-        )}
-        {!preview && !failed && <p class="muted">{looking ? words.looking : words.nothingYet}</p>}
-        {preview && <Found preview={preview} />}
-        {preview && checked && <Verdict problems={standing(preview.problems, checked, current)} upToDate={!looking && JSON.stringify(checked) === JSON.stringify(current)} />}
-      </div>
-    </section>
-  );
-}
+export const StreamPreview = ({ seen, current }: { seen: Seen<Preview>; current: Check }) => (
+  <PreviewCard seen={seen} current={current} nothingYet={text.value.register.nothingYet}>
+    {seen.preview && <Found preview={seen.preview} />}
+  </PreviewCard>
+);
 
 function Found({ preview }: { preview: Preview }) {
   const words = text.value.register;
@@ -105,37 +80,8 @@ function Found({ preview }: { preview: Preview }) {
   );
 }
 
-// Verdict says whether the registration would be refused. Nothing is said of values that are not checked yet.
-function Verdict({ problems, upToDate }: { problems: Problem[]; upToDate: boolean }) {
-  const words = text.value.register;
-  if (problems.length > 0) {
-    return (
-      <div class="notice is-trouble">
-        <Glyph name="fail" />
-        <div>
-          <b>{words.problems}</b>
-          <ul class="problems">
-            {problems.map((p) => (
-              <li key={p.message} class="wrap">
-                <Refusal of={p} />
-              </li>
-            ))}
-          </ul>
-        </div>
-      </div>
-    );
-  }
-  if (!upToDate) return <p class="dim">{words.checking}</p>;
-  return (
-    <p class="word is-on_air">
-      <Glyph name="check" />
-      {words.noProblem}
-    </p>
-  );
-}
-
 // sayStart says how far away a planned start is, with its day and time.
-function sayStart(at: string): string {
+export function sayStart(at: string): string {
   const words = text.value;
   const today = now.peek();
   const seconds = secondsBetween(today, at);
@@ -170,17 +116,22 @@ export function WillHappen({ config, preview, leadSec }: { config: Partial<Confi
     if (typeof at === "number") return dayKey(at) === dayKey(now.peek()) ? clockMinute(at) : `${shortDay(at)} ${clockMinute(at)}`;
     return { now: words.now, live: words.live, end: words.ended }[at];
   };
+  return <Plan of={stepsOf(config, preview, now.peek(), leadSec).map((step) => [when(step), stepGlyphs[step.what], say(step)])} />;
+}
+
+// Plan is what will happen, by time.
+export function Plan({ of }: { of: [when: string, glyph: GlyphName, what: string][] }) {
   return (
     <section class="card" aria-labelledby="plan-title">
       <div class="card-head">
-        <h2 id="plan-title">{words.willHappen}</h2>
+        <h2 id="plan-title">{text.value.register.willHappen}</h2>
       </div>
       <ol class="plan">
-        {stepsOf(config, preview, now.peek(), leadSec).map((step) => (
-          <li key={step.what}>
-            <time class="num">{when(step)}</time>
-            <Glyph name={stepGlyphs[step.what]} />
-            <span>{say(step)}</span>
+        {of.map(([when, glyph, what]) => (
+          <li key={what}>
+            <time class="num">{when}</time>
+            <Glyph name={glyph} />
+            <span>{what}</span>
           </li>
         ))}
       </ol>

@@ -17,9 +17,9 @@ test("an incident is one row, with times in UTC", () => {
   assert.equal(end, "");
 });
 
-test("the number of the stream is the one of the wall", () => {
-  const [names, row] = csvOf([incident], () => ({ stream_url: "u", number: 7 }), now).split("\r\n").map((line) => line.split(","));
-  assert.equal(row![names!.indexOf("number")], "7");
+test("the number of the stream is the one of the wall, and its channel is named", () => {
+  const [names, row] = csvOf([incident], () => ({ stream_url: "u", number: 7, channel_id: "c" }), now).split("\r\n").map((line) => line.split(","));
+  assert.deepEqual([row![names!.indexOf("number")], row![names!.indexOf("channel_id")]], ["7", "c"]);
 });
 
 test("a stranger's text is quoted, and no formula", () => {

@@ -77,7 +77,7 @@ test("a problem goes with the value that it is about, and others stay", () => {
 test("a check without the stream keeps what was found out about it", () => {
   const before = ["stream_url", "callback_url", null].map(problem);
   const after = [{ ...problem("stream_url"), message: "stream_url is missing" }, problem("config.check_interval_sec")];
-  assert.deepEqual(merged(before, after), ["stream_url", null, "config.check_interval_sec"].map(problem));
+  assert.deepEqual(merged(before, after, "stream_url"), ["stream_url", null, "config.check_interval_sec"].map(problem));
 });
 
 test("what was looked up goes with its address, and what was typed stays", () => {

@@ -2,6 +2,7 @@ export const monitor = {
   title: "Monitor",
   where: "Where",
   notFound: "There is no such monitor. It may have ended longer ago than monitors are kept.",
+  channel: "its channel",
   onAirFor: "on air for",
   lastLook: "last look",
   never: "not yet",

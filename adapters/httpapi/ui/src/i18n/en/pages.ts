@@ -6,7 +6,8 @@ import { monitor } from "./monitor";
 import { deliveries } from "./deliveries";
 import { register } from "./register";
 import { settings } from "./settings";
+import { channels } from "./channels";
 import { refusals } from "./refusals";
 
 // pages has the words of what is loaded when it is first shown.
-export const pages = { incidents, incident, signin, monitor, settings, deliveries, register, refusals, notifications };
+export const pages = { incidents, incident, signin, monitor, settings, deliveries, register, channels, refusals, notifications };

@@ -6,6 +6,7 @@ export const shell = {
   incidents: "Incidents",
   deliveries: "Deliveries",
   destinations: "Destinations",
+  channels: "Channels",
   register: "Register",
   settings: "Settings",
   nobodyHas: (n: number) => `${n} that nobody has`,
@@ -61,5 +62,6 @@ export const shell = {
     wall: "to the wall",
     incidents: "to the incidents",
     deliveries: "to the deliveries",
+    channels: "to the channels",
   },
 };

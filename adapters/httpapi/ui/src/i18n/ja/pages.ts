@@ -7,6 +7,7 @@ import { monitor } from "./monitor";
 import { deliveries } from "./deliveries";
 import { register } from "./register";
 import { settings } from "./settings";
+import { channels } from "./channels";
 import { refusals } from "./refusals";
 
-export const pages: PageWords = { incidents, incident, signin, monitor, settings, deliveries, register, refusals, notifications };
+export const pages: PageWords = { incidents, incident, signin, monitor, settings, deliveries, register, channels, refusals, notifications };

@@ -8,6 +8,7 @@ export const shell: Words["shell"] = {
   incidents: "障害",
   deliveries: "通知履歴",
   destinations: "通知先",
+  channels: "チャンネル",
   register: "登録",
   settings: "設定",
   nobodyHas: (n) => `対応者なし ${n}件`,
@@ -62,5 +63,6 @@ export const shell: Words["shell"] = {
     wall: "ウォールへ",
     incidents: "障害へ",
     deliveries: "通知履歴へ",
+    channels: "チャンネルへ",
   },
 };

@@ -1,0 +1,134 @@
+import { signal, useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { describe, type Said } from "../actions";
+import { changeOf, detectorChange, limits } from "../change";
+import { text, type Words } from "../i18n";
+import { running } from "../registration";
+import type { Change, Config, Detectors, Metadata } from "../types";
+import { CookieJarField } from "./CookieJarField";
+import { DetectorFields } from "./DetectorFields";
+import { Glyph } from "./Glyph";
+
+// changing is whether the form of what is shown is open.
+export const changing = signal(false);
+
+interface Props {
+  title: string;
+  hint: string;
+  config: Config;
+  metadata: Metadata;
+  plan?: ComponentChildren; // fields of config beside the numbers
+  children?: ComponentChildren; // fields at the end
+  save: (change: Change) => Promise<unknown>;
+}
+
+// ChangeForm changes how something is watched. Only what a person changed is saved.
+export function ChangeForm({ title, hint, config, metadata, plan, children, save }: Props) {
+  const words = text.value.monitor;
+  const dialog = useRef<HTMLDialogElement>(null);
+  const opened = useRef<FormData | null>(null);
+  const before = useRef<Detectors>({});
+  const chosen = useSignal<Detectors>({});
+  const failed = useSignal<Said>("");
+  const busy = useSignal(false);
+  useEffect(() => {
+    if (!changing.value || dialog.current?.open) return;
+    before.current = chosen.value = running(config.detectors ?? {});
+    dialog.current?.showModal();
+    opened.current = new FormData(dialog.current!.querySelector("form")!);
+  }, [changing.value]);
+  useEffect(() => () => void (changing.value = false), []);
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const change = changeOf(metadata, opened.current!, new FormData(event.currentTarget as HTMLFormElement));
+    const detectors = detectorChange(before.current, chosen.value);
+    if (detectors) change.config = { ...change.config, detectors };
+    failed.value = "";
+    busy.value = true;
+    try {
+      if (Object.keys(change).length > 0) await save(change);
+      dialog.current?.close();
+    } catch (error) {
+      failed.value = describe(error);
+    }
+    busy.value = false;
+  };
+  return (
+    <dialog ref={dialog} aria-labelledby="change-title" onClose={() => ((changing.value = false), (failed.value = ""))}>
+      {changing.value && (
+        <form onSubmit={(event) => void submit(event)}>
+          <div>
+            <h2 id="change-title">{title}</h2>
+            <p class="hint dim">{hint}</p>
+          </div>
+          {failed.value && (
+            <p class="notice is-warning" role="alert">
+              <Glyph name="warning" />
+              {failed.value}
+            </p>
+          )}
+          <div class="form-grid">
+            {limits.map(([name, min, max, step]) => (
+              <Field key={name} name={name} type="number" min={min} max={max} step={step} required value={String(config[name])} />
+            ))}
+            {plan}
+          </div>
+          <details class="single" onInvalidCapture={(e) => (e.currentTarget.open = true)}>
+            <summary>{words.detectors}</summary>
+            <DetectorFields
+              prefix="change"
+              running={chosen.value}
+              change={(name, settings) => {
+                const { [name]: _, ...others } = chosen.value;
+                chosen.value = settings ? { ...others, [name]: settings } : others;
+              }}
+            />
+          </details>
+          <div class="field">
+            <label for="change-on_callback_failure">{words.fields.on_callback_failure}</label>
+            <select id="change-on_callback_failure" name="on_callback_failure" class="input">
+              {(["continue", "error"] as const).map((value) => (
+                <option key={value} value={value} selected={value === (config.on_callback_failure ?? "error")}>
+                  {words.callbackFailure[value]}
+                </option>
+              ))}
+            </select>
+          </div>
+          <CookieJarField id="change-cookie_jar" chosen={config.cookie_jar ?? ""} />
+          <Field name="callback_url" type="url" maxLength={512} value="" placeholder={words.unchanged} />
+          {children}
+          <div class="actions">
+            <button class="btn primary" type="submit" disabled={busy.value}>
+              {text.value.common.save}
+            </button>
+            <button class="btn quiet" type="button" onClick={() => dialog.current?.close()}>
+              {text.value.common.cancel}
+            </button>
+          </div>
+        </form>
+      )}
+    </dialog>
+  );
+}
+
+interface FieldProps {
+  name: keyof Words["monitor"]["fields"];
+  value: string;
+  type: string;
+  min?: number;
+  max?: number;
+  step?: number | "any";
+  required?: boolean;
+  maxLength?: number;
+  placeholder?: string;
+}
+
+export function Field({ name, value, type, ...rest }: FieldProps) {
+  return (
+    <div class="field">
+      <label for={`change-${name}`}>{text.value.monitor.fields[name]}</label>
+      <input id={`change-${name}`} name={name} class="input" dir="auto" defaultValue={value} {...rest} {...({ type } as { type: "text" })} />
+    </div>
+  );
+}
