@@ -1,0 +1,75 @@
+package acceptance_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
+	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
+	"github.com/stream-monitor/stream-monitor/test/harness/testenv"
+)
+
+// TestTheStreamsOfAChannelAreWatched registers a channel once, with the real yt-dlp for what its page does not say.
+func TestTheStreamsOfAChannelAreWatched(t *testing.T) { // chapter 20
+	runTimeline(t, 2)
+	env := startConfigured(t, func(*testenv.Env) []string {
+		return []string{"EVIDENCE_CAPTURE=off", "YTDLP_PATH=" + toolPath(t, "yt-dlp"), "STREAMLINK_PATH=" + writeScript(t, "exit 1")}
+	})
+	const handle = "@watchedchannel"
+	id := "UC" + strings.Repeat("w", 22)
+	env.YouTube.AddChannel(id, youtube.Channel{Handle: handle, Title: "星凪ルカ"})
+	start := time.Now().Add(2 * time.Hour).Truncate(time.Second)
+	videos := map[string]string{} // by title
+	add := func(title string, v youtube.Video) {
+		videos[title] = newVideoID()
+		v.Title, v.Channel = title, id
+		env.YouTube.Add(videos[title], v)
+	}
+	add("soon", youtube.Video{State: youtube.Upcoming, Scheduled: start})
+	add("far", youtube.Video{State: youtube.Upcoming, Scheduled: start.Add(100 * time.Hour)})
+	add("members", youtube.Video{State: youtube.Live, MembersOnly: true})
+	add("over", youtube.Video{State: youtube.Ended})
+	live := newVideoID()
+	stream, err := env.StartStream(t.Context(), live, livestream.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	env.YouTube.Add(live, youtube.Video{State: youtube.Live, Title: "live", Channel: id, Source: stream})
+	videos["live"] = live
+
+	preview := callOK(t, env.Service, http.MethodPost, "/api/v1/channels/preview", map[string]any{"channel": "https://m.youtube.com/" + handle + "/videos"})
+	if preview["title"] != "星凪ルカ" || preview["source_id"] != id || preview["failure"] != nil {
+		t.Fatalf("the preview is %v", preview)
+	}
+	channel := create(t, env.Service, "/api/v1/channels", "channel_id", map[string]any{"channel": handle, "callback_url": env.Receiver.URL(), "config": fastConfig(), "metadata": map[string]any{"team": "a"}})
+	standings := func() string {
+		var all []string
+		for _, s := range callOK(t, env.Service, http.MethodGet, "/api/v1/channels/"+channel, nil)["streams"].([]any) {
+			f := s.(map[string]any)
+			all = append(all, strings.TrimSuffix(fmt.Sprint(f["title"], " ", f["standing"], " ", f["why"]), " <nil>"))
+		}
+		slices.Sort(all)
+		return strings.Join(all, ", ")
+	}
+	const want = "far pending beyond_horizon, live watched, members skipped members_only, soon watched"
+	eventually(t, time.Minute, "what was found has its standings", func() bool { return standings() == want })
+	t.Log(standings())
+	for _, m := range callOK(t, env.Service, http.MethodGet, "/api/v1/monitors?q=team", nil)["monitors"].([]any) {
+		f := m.(map[string]any)
+		metadata := f["metadata"].(map[string]any)
+		if f["channel_id"] != channel || metadata["channel_name"] != "星凪ルカ" || metadata["team"] != "a" {
+			t.Errorf("the monitor is %v", f)
+		}
+		if at, err := time.Parse(time.RFC3339, fmt.Sprint(f["scheduled_start_time"])); metadata["stream_title"] == "soon" && (err != nil || !at.Equal(start)) {
+			t.Errorf("it starts at %v, want %v", f["scheduled_start_time"], start)
+		}
+	}
+	stopped := callOK(t, env.Service, http.MethodDelete, "/api/v1/channels/"+channel+"?running=stop", nil)
+	if stopped["counts"].(map[string]any)["watched"] != 0. {
+		t.Errorf("after the stop %v are watched", stopped["counts"])
+	}
+}
