@@ -29,11 +29,12 @@ const (
 	budgetPause   = time.Minute
 )
 
-// DiscoveryConfig holds what a Discovery uses. Pages may be nil: nothing is held back.
+// DiscoveryConfig holds what a Discovery uses. Pages may be nil: nothing is held back. So may Logins.
 type DiscoveryConfig struct {
 	Listers   []Lister // in the order in which they are asked
 	Resolver  Resolver
 	Registrar Registrar
+	Logins    Logins
 	Pages     Pages
 	Now       func() time.Time
 	Jitter    func() float64 // at random from 0 to less than 1
@@ -202,6 +203,11 @@ func (d *Discovery) ask(ctx context.Context) error {
 		asking.Go(func() {
 			limited, cancel := context.WithTimeout(ctx, askTimeout)
 			defer cancel()
+			if jar := c.Channel.Template.Jar; d.cfg.Logins != nil && jar != "" && c.Stream.MembersOnly {
+				if limited, failures[n] = d.cfg.Logins.With(limited, jar, c.Stream.URL); failures[n] != nil {
+					return
+				}
+			}
 			f := c.Resolved(now, d.cfg.Resolver.Resolve(limited, c.Stream.URL))
 			failures[n] = d.store.SaveStream(ctx, c.Channel, f, nil)
 		})

@@ -99,6 +99,12 @@ type Registrar interface {
 	StopStream(ctx context.Context, c channel.Channel, id monitor.ID) error
 }
 
+// Logins lends cookie jars (section 17.7).
+type Logins interface {
+	// With returns a context for a question about a stream that uses the jar with a name.
+	With(ctx context.Context, jar string, stream monitor.StreamURL) (context.Context, error)
+}
+
 // Pages holds the budget of questions of each egress address (section 10.3).
 type Pages interface {
 	// Page returns the context of a request for the page of a channel. ok is false if the budget holds it back.

@@ -24,6 +24,7 @@ func (a *assembly) newChannels(audit *keyring.Audit) (*channels.Service, []super
 		Listers:   a.listers(),
 		Resolver:  a.resolving.sources(a.settings.Watching, a.log),
 		Registrar: monitors.NewForChannels(a.monitors, channelAudit{audit}),
+		Logins:    lentJars{a.jars},
 		Pages:     pageBudget{a.resolving.egress},
 		Now:       a.clock,
 		Jitter:    rand.Float64,

@@ -69,6 +69,9 @@ func (t Template) Check() (refused []error) {
 			refused = append(refused, monitor.FieldErrorf(field, "is given; the times of its streams come from the channel, so leave it out"))
 		}
 	}
+	if t.Config.CookieJar != "" {
+		refused = append(refused, monitor.FieldErrorf("config.cookie_jar", "is given; a channel has cookie_jar beside its config"))
+	}
 	if _, err := monitor.CheckMetadata(t.Metadata); err != nil {
 		refused = append(refused, err)
 	} else if len(t.Metadata) > maxMetadata {

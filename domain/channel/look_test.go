@@ -284,6 +284,14 @@ func TestTheAddressOfAChannel(t *testing.T) {
 	}
 }
 
+func TestAStreamIsRegisteredWithTheLoginOfItsChannel(t *testing.T) {
+	c := channel.Candidate{Channel: newWorld(t).channel, Stream: channel.Found{State: channel.Live, MembersOnly: true}}
+	c.Channel.Template.Jar = "members"
+	if got := c.Registration().Config.CookieJar; got != "members" {
+		t.Errorf("its jar is %q", got)
+	}
+}
+
 func TestATemplateNamesEverythingThatIsWrong(t *testing.T) {
 	good := channel.Template{Config: monitor.DefaultConfig(), Metadata: []byte(`{}`)}
 	if refused := good.Check(); len(refused) != 0 {
@@ -291,12 +299,13 @@ func TestATemplateNamesEverythingThatIsWrong(t *testing.T) {
 	}
 	start := at(0, "12:00")
 	bad := good
+	bad.Config.CookieJar = "members"
 	bad.Config.ScheduledStartTime, bad.Config.CheckIntervalSec, bad.Metadata, bad.Jar = &start, 0, []byte(`[]`), "a\nb"
 	fields := map[string]bool{}
 	for _, err := range bad.Check() {
 		fields[monitor.FieldOf(err)] = true
 	}
-	for _, field := range []string{"config.scheduled_start_time", "config.check_interval_sec", "metadata", "cookie_jar"} {
+	for _, field := range []string{"config.scheduled_start_time", "config.check_interval_sec", "config.cookie_jar", "metadata", "cookie_jar"} {
 		if !fields[field] {
 			t.Errorf("%s is not refused", field)
 		}

@@ -147,16 +147,16 @@ type Registration struct {
 	CallbackURL monitor.CallbackURL
 	Config      monitor.Config
 	Metadata    json.RawMessage
-	Jar         string
 }
 
 // Registration returns what a wanted stream is registered with. One that is live has no scheduled start: it is not late.
 func (c Candidate) Registration() Registration {
 	config := c.Channel.Template.Config
+	config.CookieJar = c.Channel.Template.Jar
 	if c.Stream.State == Upcoming && !c.Stream.ScheduledStart.IsZero() {
 		config.ScheduledStartTime = &c.Stream.ScheduledStart
 	}
-	return Registration{c.Channel.ID, c.Stream.URL, c.Channel.Template.CallbackURL, config, c.Channel.metadataOf(c.Stream), c.Channel.Template.Jar}
+	return Registration{c.Channel.ID, c.Stream.URL, c.Channel.Template.CallbackURL, config, c.Channel.metadataOf(c.Stream)}
 }
 
 // Registered returns the stream with the monitor that watches it, and what is told of it. adopted says that a person had
