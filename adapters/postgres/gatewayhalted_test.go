@@ -122,6 +122,7 @@ func TestAHaltedGatewayHoldsUpNoOtherStream(t *testing.T) {
 			}
 			w.eventuallyNone(haltedTransactions)
 			w.resume()
+			w.reported()
 			w.arrivals("/"+string(w.first.ID), 1)
 			w.arrivals(w.messages(w.first, "shared"), 1)
 			w.eventuallyNone("deliveries WHERE state = 'pending' AND (lease IS NOT NULL OR due_at <= now())")
@@ -146,6 +147,7 @@ type haltWorld struct {
 	once         sync.Once     // it is halted once
 	halted       chan struct{} // closed when it is
 	resume       func()
+	reported     func() // waits until the halted gateway has stored the first stream's report
 	begun        string // rows that are there until the server ends what the halted gateway has begun; empty: it has begun nothing
 }
 
@@ -192,12 +194,12 @@ func (w *haltWorld) haltAtStep() {
 		}
 		w.proxy.halt.Store(&halt)
 	}
-	reported := inBackground(w.T, func() error {
+	w.reported = sync.OnceFunc(inBackground(w.T, func() error {
 		return reportUntilAccepted(w.Context(), halted, w.first.ID, report(trouble(detector.Blackout, justNow())))
-	})
+	}))
 	select {
 	case <-w.halted:
-		w.Cleanup(func() { w.resume(); reported() })
+		w.Cleanup(func() { w.resume(); w.reported() })
 	case <-time.After(patience):
 		w.Fatal("it does not come to this step")
 	}
