@@ -38,7 +38,7 @@ func TestASecretOpensForItsRow(t *testing.T) {
 	if string(opened) != text || !current || err != nil {
 		t.Errorf("opened: %q, %t, %v", opened, current, err)
 	}
-	if _, _, err := box.Open(sealed, strings.Replace(row, "0a", "0b", 1)); err == nil || !strings.Contains(err.Error(), "another destination") {
+	if _, _, err := box.Open(sealed, strings.Replace(row, "0a", "0b", 1)); err == nil || !strings.Contains(err.Error(), "another row") {
 		t.Errorf("it opens for another row: %v", err)
 	}
 }

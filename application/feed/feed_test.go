@@ -266,7 +266,7 @@ func TestEveryReaderGetsByeAtTheEnd(t *testing.T) {
 }
 
 func TestEveryReaderGetsAHeartbeatEveryFiveSeconds(t *testing.T) {
-	addresses := func() []egress.Status { return []egress.Status{{Name: "direct", RestSec: 60}} }
+	addresses := func() []egress.Status { return []egress.Status{{Name: "direct", Source: "youtube", RestSec: 60}} }
 	inVirtualTime(t, feeds.Config{Egress: addresses}, func(f *follower) {
 		r := f.follow(at(0))
 		next := func() string {
@@ -277,7 +277,7 @@ func TestEveryReaderGetsAHeartbeatEveryFiveSeconds(t *testing.T) {
 			}
 			return string(messages[0].Line)
 		}
-		if line := next(); !strings.Contains(line, `"watched":3`) || !strings.Contains(line, `"egress":[{"name":"direct","rest_sec":60,`) {
+		if line := next(); !strings.Contains(line, `"watched":3`) || !strings.Contains(line, `"egress":[{"name":"direct","source":"youtube","rest_sec":60,`) {
 			f.t.Errorf("the heartbeat is %s, want the state of workers and addresses", line)
 		}
 		began := time.Now()
