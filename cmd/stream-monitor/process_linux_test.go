@@ -113,6 +113,7 @@ func TestAWorkerProcessGetsTheVariablesThatItReadsAndNoOthers(t *testing.T) { //
 	const secret = "geheim"
 	for name, value := range map[string]string{
 		"YTDLP_PATH": "/opt/yt-dlp", "STREAMLINK_PATH": "/opt/streamlink", "FFMPEG_PATH": "/opt/ffmpeg", "DECODER_PATH": "off", "LAUNCHER_PATH": "/opt/launcher",
+		"YTDLP_PLAYER_CLIENTS": "web", "YTDLP_PO_TOKEN_URL": "http://127.0.0.1:4416", "YTDLP_JS_RUNTIME": "node",
 		"TOOL_FILES": "/opt", "HTTP_PROXY": "http://p:1", "HTTPS_PROXY": "http://p:2", "EGRESS_PROXIES": "direct", "TLS_CERT_FILE": "", "TZ": "Asia/Tokyo",
 	} {
 		t.Setenv(name, value)
