@@ -142,12 +142,17 @@ func TestALoginIsNowhereButInItsJar(t *testing.T) { // section 17.7
 	for _, id := range ids {
 		env.WaitEvent(t, id, scenario.Started, scenario.StartTimeout)
 	}
-	// askUntil lets both streams be asked about at once, again and again: URLs that a question has just got must expire, too.
+	// askUntil lets both streams be asked about at once, again and again: URLs that a question has just got must expire, too. They
+	// live long enough for yt-dlp, which reads the master playlist itself, also on a slow machine.
 	askUntil := func(what string, holds func() bool) {
 		t.Helper()
-		env.Eventually(t, 3*time.Minute, what, func() bool {
-			for _, video := range videos {
-				env.YouTube.ExpireNow(video)
+		var expired time.Time
+		env.Eventually(t, 5*time.Minute, what, func() bool {
+			if time.Since(expired) > 15*time.Second {
+				for _, video := range videos {
+					env.YouTube.ExpireNow(video)
+				}
+				expired = time.Now()
 			}
 			return holds()
 		})
