@@ -3,12 +3,11 @@
 package stream
 
 import (
-	"context"
 	"net/http"
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/pythontool"
+	"github.com/stream-monitor/stream-monitor/application/channels"
 	"github.com/stream-monitor/stream-monitor/application/worker"
-	"github.com/stream-monitor/stream-monitor/domain/channel"
 )
 
 // Site is a source as yt-dlp and streamlink are asked about it.
@@ -27,13 +26,6 @@ type Choices struct {
 	JSRuntime     string // YTDLP_JS_RUNTIME: a name, or NAME:PATH
 }
 
-// Lister asks a source for the streams of a channel. address is the URL of the channel in its canonical form. List blocks
-// until it has an answer, its own time limit passes, or ctx is done, and may be called concurrently. Errors:
-// *channel.Failure.
-type Lister interface {
-	List(ctx context.Context, address string) (channel.Listing, error)
-}
-
 // Tools are what a process asks sources with. All requests leave through the egress address of their
 // context (application/worker/request).
 type Tools struct {
@@ -48,6 +40,6 @@ type Tools struct {
 
 	// YTDLPLister makes a Lister that runs yt-dlp. Guarded makes one of another that runs no tool; name is what
 	// logs call it. Each has circuit breakers of its own.
-	YTDLPLister func(Site) Lister
-	Guarded     func(name string, l Lister) Lister
+	YTDLPLister func(Site) channels.Lister
+	Guarded     func(name string, l channels.Lister) channels.Lister
 }

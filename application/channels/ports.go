@@ -75,8 +75,9 @@ type DiscoveryStore interface {
 	SaveStream(ctx context.Context, c channel.Channel, f channel.Found, events []channel.Event) error
 }
 
-// Lister asks a source for the streams of a channel. It blocks until it has an answer or ctx is done, and may be called
-// concurrently. Errors: *channel.Failure.
+// Lister asks a source for the streams of a channel. address is the URL of the channel in its canonical form. List blocks
+// until it has an answer, its own time limit passes, or ctx is done, and may be called concurrently. Errors:
+// *channel.Failure.
 type Lister interface {
 	List(ctx context.Context, address string) (channel.Listing, error)
 }

@@ -21,7 +21,7 @@ const expiredChannels = 500
 // newChannels makes what registers channels, and the tasks of the leader that find their streams.
 func (a *assembly) newChannels(audit *keyring.Audit) (*channels.Service, []supervisor.LeaderTask) {
 	discovery := channels.NewDiscovery(a.store, channels.DiscoveryConfig{
-		Listers:   a.listers(),
+		Listers:   a.resolving.listers(a.settings.Watching, a.log)[monitor.YouTube],
 		Resolver:  a.resolving.sources(a.settings.Watching, a.log),
 		Registrar: monitors.NewForChannels(a.monitors, channelAudit{audit}),
 		Logins:    lentJars{a.jars},
@@ -37,14 +37,6 @@ func (a *assembly) newChannels(audit *keyring.Audit) (*channels.Service, []super
 			return a.store.ExpireChannels(ctx, a.settings.EventRetention, expiredChannels)
 		}},
 	}
-}
-
-// listers returns what lists the streams of a channel, in the order in which it is asked.
-func (a *assembly) listers() (all []channels.Lister) {
-	for _, l := range a.resolving.listers(a.settings.Watching, a.log)[monitor.YouTube] {
-		all = append(all, l)
-	}
-	return all
 }
 
 // pageBudget counts the pages of channels against the budgets of the egress addresses, which the resolvers share.

@@ -11,6 +11,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/stream/streamlink"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/youtube"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ytdlp"
+	"github.com/stream-monitor/stream-monitor/application/channels"
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -24,7 +25,7 @@ var sourcePackages = map[monitor.SourceName]sourcePackage{
 // sourcePackage makes the adapters of a source: those of workers, and those that find the streams of its channels.
 type sourcePackage struct {
 	source  func(stream.Tools) worker.Source
-	listers func(stream.Tools) []stream.Lister // in the order in which they are asked; nil: it has no channels
+	listers func(stream.Tools) []channels.Lister // in the order in which they are asked; nil: it has no channels
 }
 
 // resolvingTools holds what the workers of a process share to resolve streams.
@@ -65,8 +66,8 @@ func (r resolvingTools) tools(f config.WatchingFlags, log *slog.Logger) stream.T
 		InOrder: func(primary, secondary worker.Resolver) worker.Resolver {
 			return fallback.NewResolver(primary, secondary, egress, r.host, log)
 		},
-		YTDLPLister: func(s stream.Site) stream.Lister { return fallback.NewLister(ytdlp.Source, newYTDLP(s), r.host, log) },
-		Guarded:     func(name string, l stream.Lister) stream.Lister { return fallback.NewLister(name, l, nil, log) },
+		YTDLPLister: func(s stream.Site) channels.Lister { return fallback.NewLister(ytdlp.Source, newYTDLP(s), r.host, log) },
+		Guarded:     func(name string, l channels.Lister) channels.Lister { return fallback.NewLister(name, l, nil, log) },
 	}
 }
 
@@ -85,8 +86,8 @@ func (r resolvingTools) sources(f config.WatchingFlags, log *slog.Logger) worker
 
 // listers makes the listers of every source that has channels, each in the order in which they are asked. A question
 // leaves through the egress address of its context.
-func (r resolvingTools) listers(f config.WatchingFlags, log *slog.Logger) map[monitor.SourceName][]stream.Lister {
-	all := map[monitor.SourceName][]stream.Lister{}
+func (r resolvingTools) listers(f config.WatchingFlags, log *slog.Logger) map[monitor.SourceName][]channels.Lister {
+	all := map[monitor.SourceName][]channels.Lister{}
 	for name, p := range sourcePackages {
 		if p.listers != nil {
 			all[name] = p.listers(r.tools(f, log.With("source", name)))

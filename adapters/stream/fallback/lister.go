@@ -5,7 +5,7 @@ import (
 	"errors"
 	"log/slog"
 
-	"github.com/stream-monitor/stream-monitor/adapters/stream"
+	"github.com/stream-monitor/stream-monitor/application/channels"
 	"github.com/stream-monitor/stream-monitor/application/worker/request"
 	"github.com/stream-monitor/stream-monitor/domain/channel"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
@@ -15,7 +15,7 @@ import (
 // context of a question names. name is what logs call it; log should carry the source. An open circuit answers with the
 // kind of the failure that opened it. A Lister that runs a tool gets the host, if there is one, and waits for its turn
 // among the tools that resolve streams.
-func NewLister(name string, l stream.Lister, host *Host, log *slog.Logger) stream.Lister {
+func NewLister(name string, l channels.Lister, host *Host, log *slog.Logger) channels.Lister {
 	g := guardedLister{name: name, lister: l, breakers: newBreakers(name, MaxFailures, log.With("component", "resolver"))}
 	if host != nil {
 		g.queue = host.queue
@@ -25,12 +25,12 @@ func NewLister(name string, l stream.Lister, host *Host, log *slog.Logger) strea
 
 type guardedLister struct {
 	name     string
-	lister   stream.Lister
+	lister   channels.Lister
 	queue    *Queue // nil: every question is asked at once
 	breakers *breakers
 }
 
-// List implements stream.Lister.
+// List implements channels.Lister.
 func (g guardedLister) List(ctx context.Context, address string) (found channel.Listing, err error) {
 	if g.queue != nil {
 		if err := g.queue.acquire(ctx); err != nil {

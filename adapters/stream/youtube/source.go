@@ -5,6 +5,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/stream"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/youtube/browse"
+	"github.com/stream-monitor/stream-monitor/application/channels"
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
@@ -17,8 +18,8 @@ func Source(t stream.Tools) worker.Source {
 
 // Listers makes the ways to list the streams of a channel of YouTube, in the order in which they are asked: its own
 // request, which costs one exchange, and yt-dlp, which outlives a change of that request.
-func Listers(t stream.Tools) []stream.Lister {
-	return []stream.Lister{t.Guarded(browse.Source, browse.New(t.Client)), t.YTDLPLister(Site(t.Choices))}
+func Listers(t stream.Tools) []channels.Lister {
+	return []channels.Lister{t.Guarded(browse.Source, browse.New(t.Client)), t.YTDLPLister(Site(t.Choices))}
 }
 
 // Site is YouTube as yt-dlp and streamlink are asked about it, as an operator chooses.
