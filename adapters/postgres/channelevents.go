@@ -17,8 +17,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
-// addEvents stores events of a channel, and the deliveries to where routes lead them. Who was told that a channel cannot
-// be read is told when it can.
+// addEvents stores events of a channel, and the deliveries to where routes lead them. A destination that was told that a
+// channel cannot be read is told when it can.
 func (s *ChannelStore) addEvents(ctx context.Context, tx *sqlx.Tx, c channel.Channel, events []channel.Event) error {
 	if len(events) == 0 {
 		return nil
@@ -120,8 +120,8 @@ const (
 		WHERE destination_id = $1 AND due_at > now() AND state = 'pending' AND tried = 0 AND lease IS NULL AND notice #>> '{Channel,EventType}' = $2
 		ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED)`
 
-	// addFirstChannelNotice adds a message. It is due $5 seconds from now, $6 after the one before it of its type, and behind one
-	// of type $7, which says what it ends.
+	// addFirstChannelNotice adds a message. It is due $5 seconds from now, and $6 seconds after the last one of its type. It
+	// also follows a message of type $7: the trouble whose end it tells.
 	addFirstChannelNotice = `
 	INSERT INTO deliveries (id, destination_id, notice, state, due_at, round_began_at, created_at)
 	SELECT $1, CAST($2 AS uuid), CAST($4 AS jsonb), 'pending', at.due, at.due, now() FROM (

@@ -65,7 +65,7 @@ func (c *Client) Videos(ctx context.Context, ids []string) officialstate.Respons
 	return r
 }
 
-// request makes one call. Errors: there is no response, or it is none of the API.
+// request makes one call. Errors: no response, or one that another server has sent.
 func (c *Client) request(ctx context.Context, ids []string) (r officialstate.Response, err error) {
 	query := url.Values{"part": {"snippet,liveStreamingDetails,status"}, "id": {strings.Join(ids, ",")}, "fields": {fields}}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.service+"?"+query.Encode(), nil)
@@ -124,7 +124,7 @@ func readVideos(body []byte) (videos []officialstate.Video, err error) {
 // tag matches a tag of HTML, which the messages of some refusals have.
 var tag = regexp.MustCompile(`<[^>]*>`)
 
-// readRefusal reads the body of a refusal. One that is none of the API has no reasons.
+// readRefusal reads the body of a refusal. A body of another server has no reasons.
 func readRefusal(body []byte) (reasons []string, detail string) {
 	var refusal struct {
 		Error struct {

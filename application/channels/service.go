@@ -166,7 +166,7 @@ func (s *Service) List(ctx context.Context, stopped bool, limit, offset int) ([]
 	return s.store.Channels(ctx, stopped, limit, offset)
 }
 
-// Change changes the template of a channel. What is registered already keeps its values. Errors: *monitor.Error NotFound,
+// Change changes the template of a channel. Streams that are registered already keep their values. Errors: *monitor.Error NotFound,
 // Stopped, InvalidURL, InvalidConfig.
 func (s *Service) Change(ctx context.Context, id string, ch Change) (channel.Channel, error) {
 	if ch.CallbackURL != nil {

@@ -169,7 +169,7 @@ func (s *Service) read(r *Record, upload string) (cookie.Text, error) {
 	return text, nil
 }
 
-// Check refuses a jar that does not exist, or has no cookie for the source of a stream. An empty name is none. Errors:
+// Check refuses a jar that does not exist, or has no cookie for the source of a stream. An empty name means no jar. Errors:
 // *monitor.Error InvalidConfig; the store's.
 func (s *Service) Check(ctx context.Context, name string, stream monitor.StreamURL) error {
 	if name == "" {

@@ -5,6 +5,6 @@
 //	       ──▶ Return: what a run has left   ──▶┘ in one transaction; package cookie decides
 //	preview ──▶ Lend
 //
-// What the store cannot decrypt, or has no more, is a jar of version 0: the stream is watched without cookies, and the
-// resolver takes no refusal for an answer.
+// A jar that the store cannot decrypt, or has no more, has version 0. The stream is then watched without cookies, and a
+// refusal says nothing of the stream.
 package cookiejars

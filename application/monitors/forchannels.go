@@ -57,7 +57,7 @@ func (fc *ForChannels) RegisterStream(ctx context.Context, r channel.Registratio
 }
 
 // ChangeStream gives the monitor of a stream the title and the start that the source has moved it to, as Editor.ChangeMonitor
-// does (section 16.6). What a person has set otherwise stays.
+// does (section 16.6). Values that a person has set stay.
 func (fc *ForChannels) ChangeStream(ctx context.Context, c channel.Channel, f channel.Found) error {
 	id := f.Monitor.ID
 	m, err := fc.services.Monitors.Get(ctx, id)

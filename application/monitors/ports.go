@@ -136,7 +136,7 @@ type EventRecord struct {
 // CookieJars knows the cookie jars that people have uploaded. It blocks for one exchange with a store and may be called
 // concurrently.
 type CookieJars interface {
-	// Check refuses a jar that does not exist, or has no cookie for the source of a stream. An empty name is none.
+	// Check refuses a jar that does not exist, or has no cookie for the source of a stream. An empty name means no jar.
 	// Errors: *monitor.Error InvalidConfig.
 	Check(ctx context.Context, name string, stream monitor.StreamURL) error
 

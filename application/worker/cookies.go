@@ -34,8 +34,8 @@ const acceptedInterval = 10 * time.Minute
 // Jar implements request.Cookies.
 func (l *lender) Jar() cookie.Jar { return l.jar }
 
-// Return implements request.Cookies. It goes on when the question's own limit is over, and what the gateway did not take
-// it sends again with the next question: the source may accept no older cookies any more.
+// Return implements request.Cookies. It goes on when the question's own limit is over. Cookies that the gateway did not take
+// are sent again with the next question, because the source may accept no older ones any more.
 func (l *lender) Return(ctx context.Context, u cookie.Use) (newer bool) {
 	if u.Text == "" && l.unsent {
 		u.Text = l.jar.Text

@@ -84,8 +84,8 @@ type Watch struct {
 	Reserved bool           `json:"-"`                 // it has never had a worker
 	Adopted  bool           `json:"adopted,omitempty"` // a person had registered it
 
-	// Title and Start are those that the channel knew when it made, adopted or changed the monitor last. What a person
-	// has set otherwise stays.
+	// Title and Start are those that the channel knew when it made, adopted or changed the monitor last. Values
+	// that a person has set stay.
 	Title string    `json:"title,omitempty"`
 	Start time.Time `json:"start,omitzero"`
 }

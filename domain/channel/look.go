@@ -112,8 +112,8 @@ func (c *Channel) Decide(now time.Time) {
 	})
 }
 
-// Fail takes that the channel could not be read at now. jitter is at random from 0 to less than 1. What is known of its
-// streams stays.
+// Fail takes that the channel could not be read at now. jitter is at random from 0 to less than 1. The
+// streams that are known stay.
 func (c *Channel) Fail(now time.Time, f Failure, jitter float64) (events []Event) {
 	r := &c.Reading
 	if f.Kind == NoStreams { // the channel was read, and has none yet

@@ -80,7 +80,7 @@ func (c Channel) WantsOpinion(now time.Time, l Listing) bool {
 	return strange && now.Sub(c.Reading.OpinionAt) >= opinionInterval
 }
 
-// Merge returns what two answers at the same time say together. What the first does not know, the second may.
+// Merge returns what two answers at the same time say together. The second fills in what the first does not know.
 func Merge(first, second Listing) Listing {
 	if first.ID != "" && second.ID != "" && first.ID != second.ID {
 		return first // it is about another channel

@@ -90,8 +90,8 @@ func (f *Found) there() {
 	}
 }
 
-// nextAsk returns when the resolver is asked again: after half of the time until the start, so that a start that is moved
-// is learned the sooner the nearer it is.
+// nextAsk returns when the resolver is asked again: after half of the time until the start. A change of a near start is
+// therefore learned sooner than that of a distant one.
 func (f Found) nextAsk(now time.Time) time.Time {
 	switch {
 	case f.State == Live:

@@ -5,6 +5,6 @@
 //	a run gets version n, and leaves a Use ──▶ Site.Renew ─┬─ rejected, or no login in it ─▶ version n stays
 //	                                                       └─ else ────────────────────────▶ the next version
 //
-// What a cookie file holds opens the account of its owner. No error of this package has any of it, and a Text prints
-// as a placeholder.
+// A cookie file opens the account of its owner. No error of this package contains any part of one, and a Text prints as a
+// placeholder.
 package cookie

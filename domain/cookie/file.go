@@ -46,7 +46,7 @@ type File []Cookie
 const expected = `expected is a cookie file in the form of Netscape ("cookies.txt"), as extensions of browsers export it: on each line 7 fields that are separated by tabs`
 
 // Parse reads a cookie file. The last of several lines for one cookie holds. Errors say what was found and what is
-// expected, and have nothing of the file.
+// expected, and quote nothing of the file.
 func Parse(text string) (File, error) {
 	if start := strings.TrimLeft(text, "\ufeff \t\r\n"); strings.HasPrefix(start, "[") || strings.HasPrefix(start, "{") {
 		return nil, errors.New("is JSON; " + expected)

@@ -32,8 +32,8 @@ const (
 	stillRatio = 3.0
 )
 
-// An encoder that begins with a still settles for settling. Until then only a change beyond its noise, in
-// grey levels, shows that the picture moves: of the mean, or of a block once the first coarse pictures are over.
+// An encoder that begins with a still settles for the time settling. Until then only a change beyond its noise, in
+// grey levels, shows that the picture moves. The change is one of the mean, or, after the first coarse pictures, of a block.
 const (
 	settling      = time.Minute
 	settlingNoise = 12.0

@@ -117,9 +117,9 @@ func (h *hourCount) pages(now time.Time) (all int) {
 // pagesShare is the part of the budget that pages of channels may use; the rest is left for streams.
 const pagesShare = 2
 
-// Page counts the reading of a channel's page at now, and returns the address that it leaves through: the one with the
-// fewest pages in the last hour that does not rest. ok is false, and nothing is counted, if pages have used half of the
-// budget of each address. What pages use leaves less for the polls of waiting streams.
+// Page counts the reading of a channel's page at now, and returns the address that it leaves through. Of those that do not
+// rest, that is the one with the fewest pages in the last hour. ok is false, and nothing is counted, if pages have used half of the
+// budget of each address. Pages leave less of the budget for the polls of waiting streams.
 func (p *Pool) Page(now time.Time) (name string, ok bool) {
 	var least *address
 	for _, a := range p.addresses {

@@ -14,8 +14,8 @@ import (
 // resolver by it.
 type SourceName string
 
-// Source is one row of the table of sources. What it says is all that the rest of the program knows of a site,
-// beside its package in adapters/stream.
+// Source is one row of the table of sources. Beside the package of the source in adapters/stream, the rest of
+// the program knows a site by this row alone.
 type Source struct {
 	Name     SourceName
 	Title    string   // for people
@@ -34,7 +34,7 @@ type Source struct {
 	// Lifetime is how long the URLs of a manifest work if they do not say until when; 0: until they are refused.
 	Lifetime time.Duration
 
-	// What is secret in the URLs of the source's media, beside every query. It is in no log and no answer.
+	// Secret parts of the URLs of the source's media, beside every query. No log and no answer has them.
 	SecretHosts []string       // domains whose paths are signed; lower case
 	SecretPaths *regexp.Regexp // paths that are signed, also where they stand without their host; nil: none
 

@@ -50,7 +50,7 @@ func (r Routing) Targets(s Subject) (all []Target) {
 }
 
 // leads reports whether a route that matches may lead the subject to a destination. People get what channels have found only
-// if the route names it, and other events of channels by no delayed route, unless it names them: nobody acknowledges them.
+// by a route that names it. A delayed route leads other events of channels only if it names them: nobody acknowledges them.
 func (r Route) leads(s Subject, d Destination) bool {
 	switch {
 	case !s.EventType.OfChannel():

@@ -56,7 +56,7 @@ type Stream struct {
 	ScheduledStart time.Time // of one that waits; zero: unknown
 }
 
-// Due reports whether a round with this key may begin at now. Another key has units of its own. What lies in the
+// Due reports whether a round with this key may begin at now. Another key has units of its own. A time in the
 // future was written by a clock that has been set back since.
 func (a Account) Due(now time.Time, key string) bool {
 	return a.Key != key || !now.Before(a.NextAt) || now.Before(a.AskedAt)

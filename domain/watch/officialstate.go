@@ -6,8 +6,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// official is the newest OfficialState. It decides when the resolve lane asks, and nothing else: each event,
-// each manifest and each end of a trouble needs an answer of that lane, or media (decision S23).
+// official is the newest OfficialState. It decides only when the resolve lane asks. Each event, each
+// manifest and each end of a trouble needs an answer of that lane, or media (decision S23).
 type official struct {
 	OfficialState
 	ChangedAt time.Time `json:"changed_at,omitzero"` // when the watcher learned this status

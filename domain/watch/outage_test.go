@@ -66,8 +66,8 @@ func TestALiveStreamWithoutUsableMediaIsAnOutage(t *testing.T) { // 6.6, 7.3
 	}
 }
 
-// A server that refuses at once and then hangs: the question is answered after the limit of the outage and before the failure
-// that shows how long it lasted.
+// A server refuses at once, and later hangs. The question is answered after the limit of the outage, and before the failure
+// that proves it.
 func TestAQuestionThatWasAnsweredTooEarlyDelaysNoAlert(t *testing.T) { // S6
 	w := scenario(t, noSegment(200, never), failing(watch.FailureExpired)).from(50).until(255)
 	w.taskTime[watch.TaskSegment] = 12

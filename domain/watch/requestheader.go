@@ -29,7 +29,7 @@ type Cookie struct {
 	Secure bool   `json:"secure,omitempty"`
 }
 
-// Limits of a RequestHeader. What exceeds them is left out.
+// Limits of a RequestHeader. Fields and cookies beyond them are left out.
 const (
 	MaxHeaderBytes = 16 << 10 // of all names and values
 	maxOrigins     = 16

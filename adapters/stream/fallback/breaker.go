@@ -91,8 +91,8 @@ func newBreaker(name string, streams int, log *slog.Logger) *breaker {
 	return b
 }
 
-// resolve runs a tool about a stream or a channel, or answers CircuitOpen with the failure that opened the circuit: an
-// operator needs the cause, not the symptom.
+// resolve runs a tool about a stream or a channel, or answers CircuitOpen. The
+// answer has the failure that opened the circuit, because an operator needs the cause.
 func (b *breaker) resolve(ctx context.Context, about string, run func() watch.Resolution) watch.Resolution {
 	answer, err := b.circuit.Execute(func() (watch.Resolution, error) {
 		r := run()

@@ -149,8 +149,8 @@ func (r *response) readAll(from io.Reader) ([]byte, error) {
 
 var errRedirects = errors.New("more redirects than allowed")
 
-// checkRedirect limits redirects and removes the Referer: it is a signed URL. What net/http has copied of the
-// header that goes with the media is decided again for the new URL.
+// checkRedirect limits redirects and removes the Referer: it is a signed URL. Of the header that
+// goes with the media, it decides again which fields the new URL gets: net/http copies them all.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	if len(via) > MaxRedirects {
 		return errRedirects

@@ -14,6 +14,6 @@
 // those that are live, then those that ended, the latest first. So pages are followed until one ends
 // with a stream that ended, and only without that the Listing is Partial.
 //
-// YouTube publishes neither the request nor its answer, and changes both. Whoever wires a Lister
-// has another way to ask.
+// YouTube publishes neither the request nor its answer, and changes both. A caller therefore has
+// another Lister beside this one.
 package browse

@@ -45,7 +45,7 @@ func (c continuation) token() string {
 	return c.Endpoint.Command.Token
 }
 
-// stream returns the stream of an entry. is false: it is none that is known.
+// stream returns the stream of an entry. is is false for an entry of an unknown form.
 func (i item) stream() (s channel.Stream, is bool) {
 	id := ""
 	switch {
@@ -62,8 +62,8 @@ func (i item) stream() (s channel.Stream, is bool) {
 // duration matches how long a recording is, which only a stream that ended has.
 var duration = regexp.MustCompile(`^\d+(:\d\d)+$`)
 
-// lockup is an entry of the present layout. It tells streams to come by a word, so that the
-// question has to ask for English, and their start by a text without a time zone.
+// lockup is an entry of the present layout. An English word marks streams to come, so
+// the question asks for English. Their start is a text without a time zone, which is not read.
 type lockup struct {
 	ID    string `json:"contentId"`
 	Type  string `json:"contentType"`
@@ -200,7 +200,7 @@ func (r *renderer) stream() (id string, s channel.Stream) {
 	return r.ID, s
 }
 
-// startAt returns a time in Unix seconds, or zero if it is none before the year 10000 (RFC 3339).
+// startAt reads a time in Unix seconds. From the year 10000 on (RFC 3339), and before 1970, it is zero.
 func startAt(n json.Number) time.Time {
 	const year10000 = 253402300800
 	seconds, err := n.Int64()

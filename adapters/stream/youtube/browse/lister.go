@@ -27,7 +27,7 @@ const (
 
 const service = "https://www.youtube.com"
 
-// What the pages send. streamsTab selects the tab of streams.
+// Values that the pages send. streamsTab selects the tab of streams.
 const (
 	clientName    = "WEB"
 	clientVersion = "2.20261120.00.00"
