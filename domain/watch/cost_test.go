@@ -37,6 +37,7 @@ func TestWhatATroubleCostsIsBounded(t *testing.T) { // S1, S7
 		"refusals of every second segment": {[]option{checksEvery(2), failing(watch.FailureExpired), failsSegments(everySecond)}, watch.TaskResolve, span{150, 450}, 7},
 		"refusals of the sound alone":      {[]option{apart, withTaskTimes, failing(watch.FailureExpired), noPlaylistIn("/sound/", 95, 900)}, watch.TaskResolve, span{100, 900}, 85},
 		"a black playlist that stands":     {[]option{stalls(110, never), black(100, never)}, watch.TaskPlaylist, span{300, 900}, 65},
+		"a black picture of 30 segments":   {[]option{segmentsOf(10), black(100, never)}, watch.TaskPlaylist, span{200, 500}, 35},
 		// Until six hours after the alert, each new segment is looked at.
 		"no sound for hours":                     {[]option{rare, noSound}, watch.TaskSegment, span{22_000, 23_000}, 11},
 		"no sound for hours, readings":           {[]option{rare, noSound}, watch.TaskPlaylist, span{22_000, 23_000}, 40},
