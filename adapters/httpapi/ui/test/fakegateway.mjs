@@ -94,6 +94,7 @@ export class FakeGateway {
   checker = { watched: 0, blind: 0, late: 0, late_monitors: [], failing: 0, failures: [], blind_spot: null };
   hung = false; // connections stay open and say nothing
   refuse = 0; // status of every answer to the feed; 0: it works
+  noWorker = false; // no answer to requests for the worker of the feed
   signedOut = false;
   sessionMs = 6 * 86_400_000; // until signing in again is necessary
   role = "admin"; // of the key that has signed in
@@ -236,6 +237,7 @@ export class FakeGateway {
   }
 
   file(pathname, response, cache) {
+    if (this.noWorker && pathname.includes("feed.worker")) return response.destroy();
     const asset = pathname.startsWith("/assets/");
     try {
       const name = asset ? pathname : "/index.html";

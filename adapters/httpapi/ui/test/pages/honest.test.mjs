@@ -52,6 +52,19 @@ test("one 503 does not end the feed for ever", () =>
     await live(page);
   }));
 
+test("a page asks again for a worker that could not be loaded", () =>
+  open(
+    (gateway) => {
+      fill(gateway);
+      gateway.noWorker = true;
+    },
+    async (page, gateway) => {
+      await page.waitForRequest(/feed\.worker/);
+      gateway.noWorker = false;
+      await live(page);
+    },
+  ));
+
 test("the end of a session is announced a day before, with a link that leads back", () =>
   open(fill, async (page, gateway) => {
     await live(page);
