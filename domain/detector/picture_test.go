@@ -40,6 +40,22 @@ func TestAToneAloneNeedsTwoSamples(t *testing.T) { // section 6.8
 	j.sample(pattern(1, 12), "50-55")
 }
 
+func TestTheToneOfAnotherFeedLastsUntilItIsHeardAgain(t *testing.T) { // section 6.8
+	elsewhere := func(s *detector.Sample) { s.OtherSound = true }
+	j := judge(t, detector.TestPattern)
+	j.sample(pattern(1, 0), "good since 0", elsewhere)
+	j.sample(pattern(-1, 0), "good since 0", elsewhere) // not a second one
+	j.sample(pattern(1, 0), "0-25 since 0", elsewhere)
+	j.sample(pattern(-1, 0), "0-35 since 0", elsewhere)
+	if share, ok := j.values["tone_share"]; !ok || share != 1 {
+		t.Errorf("the values are %v", j.values)
+	}
+	j.sample(pattern(0, 0), "good", elsewhere)
+	j.sample(pattern(1, 0), "good since 50", elsewhere)
+	j.sample(pattern(1, 0), "50-65 since 50", elsewhere)
+	j.sample(pattern(-1, 0), "good") // silence, or an outage of the sound
+}
+
 func captions(state detector.CaptionState) detector.Measured {
 	return detector.Measured{Captions: &state}
 }

@@ -15,7 +15,7 @@ type Sample struct {
 	Audio    DecodedTrack
 
 	// OtherSound says that another feed of the stream carries the sound, and that this was not silent
-	// when it was last judged.
+	// when it was last judged. Tone is then that of a sample of that feed which was not judged before.
 	OtherSound bool
 
 	Renditions []Rendition // of the stream, but for the watched one; the largest first

@@ -30,13 +30,18 @@ const (
 	toneShare = 0.8 // of the blocks of a sample
 )
 
-// testPatternMemory is what was seen in the sample before.
+// testPatternMemory is what was seen in the sample before, and heard in the newest one with sound.
 type testPatternMemory struct {
-	Bars bool `json:"bars,omitempty"`
-	Tone bool `json:"tone,omitempty"`
+	Bars  bool     `json:"bars,omitempty"`
+	Tones int      `json:"tones,omitempty"` // samples in a row with the tone, up to enoughTones
+	Share *float64 `json:"share,omitempty"` // of the tone; nil: there was no sound
 }
 
-// judgeTestPattern finds bars in one picture. Tone alone needs two samples.
+// enoughTones is how many samples in a row need the tone if there are no bars.
+const enoughTones = 2
+
+// judgeTestPattern finds bars in one picture. Tone alone needs two samples. Sound of another feed has samples of its
+// own: what the newest one told lasts until the next.
 func judgeTestPattern(m testPatternMemory, since time.Time, s Sample, setting func(string) float64) (testPatternMemory, Verdict) {
 	if s.Before.IsZero() {
 		m = testPatternMemory{}
@@ -44,6 +49,14 @@ func judgeTestPattern(m testPatternMemory, since time.Time, s Sample, setting fu
 	hears := s.Tone != nil && s.Tone.Blocks > 0
 	if len(s.Pictures) == 0 && !hears {
 		return m, Verdict{Unknown: true, Since: since}
+	}
+	switch {
+	case hears && s.Tone.Share >= toneShare:
+		m.Share, m.Tones = &s.Tone.Share, min(m.Tones+1, enoughTones)
+	case hears:
+		m.Share, m.Tones = &s.Tone.Share, 0
+	case !s.OtherSound:
+		m.Share, m.Tones = nil, 0
 	}
 	v := Verdict{Values: map[string]float64{}}
 	begin := s.From // of bars that last
@@ -61,18 +74,16 @@ func judgeTestPattern(m testPatternMemory, since time.Time, s Sample, setting fu
 	if m.Bars {
 		v.Bad = append(v.Bad, Period{begin, s.To})
 	}
-	tone := hears && s.Tone.Share >= toneShare
-	if hears {
-		v.Values["tone_share"] = s.Tone.Share
+	if m.Share != nil {
+		v.Values["tone_share"] = *m.Share
 	}
-	if tone && setting(toneAlone) > 0 {
+	if m.Tones > 0 && setting(toneAlone) > 0 {
 		if since.IsZero() {
 			since = s.From
 		}
-		if v.Since = since; m.Tone {
+		if v.Since = since; m.Tones == enoughTones {
 			v.Bad = []Period{{since, s.To}}
 		}
 	}
-	m.Tone = tone
 	return m, v
 }

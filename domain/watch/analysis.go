@@ -76,7 +76,12 @@ func (a analyses) soundGoesOn() bool {
 func (a analyses) apply(f *mediaFeed) {
 	renditions := otherRenditionLooks(a).judge(f)
 	for _, s := range f.bisection.samples {
-		s.OtherSound = !f.Tracks.Audio && a.soundGoesOn()
+		if !f.Tracks.Audio {
+			s.OtherSound = a.soundGoesOn()
+			s.Tone, a.state.otherTone = a.state.otherTone, nil
+		} else if !f.Tracks.Video {
+			a.state.otherTone = s.Tone
+		}
 		s.Captions, s.CaptionsDeclared = a.state.Text.captions(s.Captions), f.HasCaptions || a.state.Text.URL != ""
 		s.Renditions, s.Taken = renditions, s.Taken|detector.Renditions
 		for _, d := range a.rules.running(f.Tracks) {

@@ -17,10 +17,15 @@ func (r Rules) running(t trackSet) (list []detector.Detector) {
 	return list
 }
 
-// measurements returns what the analyser measures for the detectors of these tracks.
+// measurements returns what the analyser measures for the detectors of these tracks. A tone is measured where the
+// sound is, though it is judged beside the picture.
 func (r Rules) measurements(t trackSet) (all detector.Measurement) {
-	for _, d := range r.running(t) {
-		all |= d.Needs
+	for _, d := range r.running(bothTracks) {
+		if t.has(d.Track) {
+			all |= d.Needs
+		} else if t.Audio {
+			all |= d.Needs & detector.Tone
+		}
 	}
 	return all &^ detector.Renditions
 }

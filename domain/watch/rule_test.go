@@ -177,6 +177,36 @@ func TestCaptionsAreMissedWhilePictureAndSoundHavePlaylistsOfTheirOwn(t *testing
 	}
 }
 
+// tone measures a tone of 1 kHz in these times, where there is sound, and no bars, where there is a picture.
+func tone(s ...float64) option {
+	return func(w *world) {
+		w.measure = func(a *watch.Analysis, task watch.Task) {
+			if a.Measured.Taken = task.Look.Measure; a.Video.Present {
+				a.Measured.Pictures = []detector.Picture{{Width: 256}}
+			}
+			if a.Audio.Present && task.Look.Measure&detector.Tone != 0 {
+				a.Measured.Tone = &detector.ToneMeasure{Blocks: 20}
+				if within(spans(s), float64(task.Segment.Sequence)*w.segment) {
+					a.Measured.Tone.Share = 1
+				}
+			}
+		}
+	}
+}
+
+func TestTimelinesOfATone(t *testing.T) { // section 6.8
+	set := []option{runs(detector.TestPattern), tone(100, 160)}
+	follow(t, []timeline{
+		{name: "beside the picture", set: set, from: 50, until: 250, events: "50 started since 0, 120 test_pattern since 108 for 12, 162 test_pattern_recovered since 108 until 160 for 52"},
+		{name: "in a playlist of its own, which may be read after that of the picture", set: append(set, apart), from: 50, until: 250,
+			events: "50 started since 0, 130 test_pattern since 118 for 12, 170 test_pattern_recovered since 118 until 168 for 50"},
+		{name: "in one sample of a playlist of its own", set: []option{runs(detector.TestPattern), tone(106, 114), apart, black(90, 200)}, from: 50, until: 250,
+			events: "50 started since 0, 120 blackout since 90 for 30, 202 blackout_recovered since 90 until 200 for 110"},
+		{name: "that falls silent in a playlist of its own", set: append(set, apart, silent(140, 200)), from: 50, until: 250,
+			events: "50 started since 0, 130 test_pattern since 118 for 12, 152 test_pattern_recovered since 118 until 150 for 32, 170 silence since 140 for 30, 202 silence_recovered since 140 until 200 for 60"},
+	})
+}
+
 // texts lists captions as text, which have a text in these times and no cue in others.
 func texts(s ...float64) option {
 	return func(w *world) {
@@ -226,6 +256,8 @@ func loudness(lufs float64, s ...float64) option {
 func TestTimelinesOfQuietSound(t *testing.T) { // section 6.8
 	follow(t, []timeline{
 		{name: "from the first quiet segment to the first loud one", set: []option{runs(detector.LoudnessLow), loudness(-45, 100, 160)}, from: 50, until: 250,
+			events: "50 started since 0, 138 loudness_low since 108 for 30, 162 loudness_low_recovered since 108 until 160 for 52"},
+		{name: "in a playlist of its own", set: []option{runs(detector.LoudnessLow), loudness(-45, 100, 160), apart}, from: 50, until: 250,
 			events: "50 started since 0, 138 loudness_low since 108 for 30, 162 loudness_low_recovered since 108 until 160 for 52"},
 		{name: "silence in the middle does not count", set: []option{runs(detector.LoudnessLow), loudness(-45, 100, 160), silent(114, 124), threshold(detector.Silence, 60)}, from: 50, until: 250,
 			events: "50 started since 0, 148 loudness_low since 108 for 30, 162 loudness_low_recovered since 108 until 160 for 42"},

@@ -3,6 +3,7 @@ package watch
 import (
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -35,6 +36,8 @@ type state struct {
 	Signalled   signalled            `json:"signalled,omitzero"`
 	Official    official             `json:"official,omitzero"`
 	Over        bool                 `json:"over,omitempty"`
+
+	otherTone *detector.ToneMeasure // of the newest sample of a feed of sound alone, until the picture is judged; nil: there is none
 }
 
 // New starts a watcher at now, in Waiting Mode (section 7.1).

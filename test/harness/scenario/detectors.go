@@ -31,8 +31,8 @@ const sampleTolerance = ExactTolerance + 10*time.Second
 // thresholds and the instants are asserted in virtual time, by the tests of the domain.
 func (e *Env) PlayDetectors(t *testing.T) {
 	t.Helper()
-	stereo, larger := livestream.Muxed144p, livestream.Muxed360p
-	stereo.Stereo, stereo.Captions = true, true
+	stereo, larger, sound := livestream.Muxed144p, livestream.Muxed360p, livestream.AudioOnly
+	stereo.Stereo, stereo.Captions, sound.Stereo = true, true, true
 	s := e.Watch(t, Video{
 		Config: livestream.Config{Renditions: []livestream.Rendition{stereo, larger}},
 		Detectors: map[string]any{
@@ -55,19 +55,26 @@ func (e *Env) PlayDetectors(t *testing.T) {
 		{"clipping", "clipped", "alert.clipping", "level", "full_scale_share", 0.2, 1, (*livestream.Stream).Overload, 0},
 		{"loudness_high", "loud", "alert.loudness_high", "level", "loudness_lufs", -5, 5, nil, 0},
 	}}
-	// Captions as text are those of another stream: a text in the packets of the picture counts as well.
-	text, captions := e.Watch(t, Video{
-		Config:    livestream.Config{Renditions: []livestream.Rendition{livestream.Muxed144p, livestream.CaptionText}},
-		Detectors: map[string]any{"captions_missing": map[string]any{"threshold_sec": 10}},
-	}), all[0][1:2]
+	// Picture, sound and captions as text have playlists of their own in another stream. A text in the packets of the
+	// picture would count as well.
+	apart := e.Watch(t, Video{
+		Config: livestream.Config{Renditions: []livestream.Rendition{livestream.Video144p, sound, livestream.CaptionText}},
+		Detectors: map[string]any{
+			"captions_missing": map[string]any{"threshold_sec": 10}, "one_sided": map[string]any{"threshold_sec": 4},
+			"test_pattern": map[string]any{"threshold_sec": 10}, "clipping": map[string]any{"threshold_sec": 4}, "loudness_high": map[string]any{"threshold_sec": 4},
+		},
+	})
+	allApart := [][]trouble{
+		all[0][1:], {{"test_pattern", "test_pattern", "alert.test_pattern", "onset", "tone_share", 0.8, 1, (*livestream.Stream).Bars, 0}}, all[2][1:],
+	}
 	uploadBars(s)
 	s.WaitChecks(2, time.Minute) // a picture that never moved cannot freeze, and captions that never came cannot be missed
 	// The other rendition is looked at each 10 s. Meanwhile the others come and go.
 	blacken := func(stream *livestream.Stream, on bool) time.Time { return stream.BlackIn(larger.Itag, on) }
 	rendition := trouble{"rendition", "rendition_bad", "alert.rendition", "onset", "black", 1, 1, blacken, 10 * time.Second}
-	black, textBegins := rendition.toggle(s.Stream, true), toggle(text, captions, true)
+	black := rendition.toggle(s.Stream, true)
 	for i, together := range all {
-		begins := toggle(s, together, true)
+		begins, beginsApart := toggle(s, together, true), toggle(apart, allApart[i], true)
 		for i, c := range together {
 			assertAlert(s, c, begins[i])
 		}
@@ -75,10 +82,13 @@ func (e *Env) PlayDetectors(t *testing.T) {
 			assertShown(s, assertAlert(s, rendition, black))
 			assertRenditions(s, map[int]string{larger.Height: "black"})
 			rendition.toggle(s.Stream, false)
-			assertAlert(text, captions[0], textBegins[0])
-			assertRecoveries(text, captions, textBegins, toggle(text, captions, false))
 		}
-		assertRecoveries(s, together, begins, toggle(s, together, false))
+		for i, c := range allApart[i] {
+			assertAlert(apart, c, beginsApart[i])
+		}
+		ends, endsApart := toggle(s, together, false), toggle(apart, allApart[i], false)
+		assertRecoveries(s, together, begins, ends)
+		assertRecoveries(apart, allApart[i], beginsApart, endsApart)
 	}
 	s.WaitEvent("alert.rendition_recovered", time.Minute)
 	assertRenditions(s, map[int]string{larger.Height: "ok"})
