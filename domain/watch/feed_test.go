@@ -2,6 +2,7 @@ package watch_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
@@ -80,5 +81,25 @@ func TestAStreamWithTwoPlaylistsEndsWhenBothEnd(t *testing.T) { // 7.6
 			"50 started since 0", nil},
 		{"one alone has come to a standstill", []option{apart, endlistIn("/sound/", 200, never), stallsIn("/sound/", 200, never)}, 50, 600,
 			"50 started since 0, 250 segment_error since 190 for 60 by stalled", nil},
+	})
+}
+
+func TestAStreamEndsIfNoOtherQualityGoesOn(t *testing.T) { // 7.6
+	viaMaster := func(w *world) { w.viaMaster = true }
+	two := []option{viaMaster, renditions(144, 360)}
+	with := func(more ...option) []option { return append(slices.Clone(two), more...) }
+	follow(t, []timeline{
+		{"all end", with(endsAt(200, true)), 50, 600, "50 started since 0, 200 ended until 200 for 200 by endlist", []tasks{{watch.TaskPlaylist, span{199, 201}, []float64{200, 200, 200}}}},
+		{"there is no other", []option{viaMaster, renditions(144), endsAt(200, true)}, 50, 600, "50 started since 0, 200 ended until 200 for 200 by endlist", nil},
+		{"the sound is in a playlist of its own", []option{viaMaster, apart, endsAt(200, true)}, 50, 600, "50 started since 0, 200 ended until 200 for 200 by endlist", nil},
+		{"the other cannot be read", with(endlistIn("/144p/", 200, never), noPlaylistIn("/360p/", 200, never)), 50, 600,
+			"50 started since 0, 200 ended until 200 for 200 by endlist", nil},
+		{"the list cannot be read", with(endlistIn("/144p/", 200, never), noPlaylistIn("/master/", 200, never)), 50, 600,
+			"50 started since 0, 200 ended until 200 for 200 by endlist", nil},
+		{"one alone, and it is tried again with each new manifest", with(endlistIn("/144p/", 200, never), black(300, 340)), 50, 40000,
+			"50 started since 0, 330 blackout since 300 for 30, 342 blackout_recovered since 300 until 340 for 40", nil},
+		{"one alone, across a restart", with(endlistIn("/144p/", 200, never), takes(watch.TaskPlaylist, 0.5), restarts(200.7, 203)), 50, 600, "50 started since 0", nil},
+		{"one after the other", with(endlistIn("/144p/", 200, never), endlistIn("/360p/", 300, never)), 50, 600,
+			"50 started since 0, 300 ended until 300 for 300 by endlist", nil},
 	})
 }

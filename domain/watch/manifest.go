@@ -16,6 +16,7 @@ type manifest struct {
 	Egress     string         `json:"egress,omitempty"`      // the address to which the URLs are bound (decision O8)
 	Header     *RequestHeader `json:"header,omitempty"`      // that requests for the URLs carry
 	PendingURL string         `json:"pending_url,omitempty"` // of a renewed manifest that has yet to be read
+	Seeking    bool           `json:"seeking,omitempty"`     // all watched playlists have ended, and no other was seen to go on since
 	Nesting    int            `json:"nesting,omitempty"`     // master playlists that the watch read on the way to the feeds
 }
 
@@ -95,21 +96,52 @@ func (m manifests) switchTo(choices []choice) {
 	}
 }
 
+// seekOther has the list of renditions read once all watched playlists have ended: the encoder of one quality may have
+// ended alone. It does so once, until a playlist goes on. It reports false if there is no list to read.
+func (m manifests) seekOther() bool {
+	list, picture := m.state.Others.ListURL, m.state.Feeds.picture()
+	if m.state.Manifest.Seeking || !m.state.monitoring() || list == "" || picture == nil || picture.Quality == (quality{}) {
+		return false
+	}
+	m.state.Manifest.Seeking, m.state.Manifest.PendingURL = true, list
+	return true
+}
+
+// besideEnded returns the renditions without the one that has ended; none if no other carries its tracks.
+func besideEnded(listed []Rendition, ended *mediaFeed) []Rendition {
+	if at := indexOfWatched(listed, ended); at >= 0 {
+		url := listed[at].URL
+		listed = slices.DeleteFunc(slices.Clone(listed), func(r Rendition) bool { return r.URL == url })
+	}
+	if !slices.ContainsFunc(listed, func(r Rendition) bool { return r.HasVideo == ended.Quality.HasVideo && !r.Alternate }) {
+		return nil
+	}
+	return listed
+}
+
 // takeRenewed takes in the reading of a renewed manifest. It reports whether that is the playlist
 // of a feed.
 func (m manifests) takeRenewed(o Playlist) bool {
 	m.state.Manifest.PendingURL = ""
 	m.revise()
-	choices := []choice{{Rendition{URL: o.URL}, bothTracks}}
-	if len(o.Renditions) > 0 {
-		m.state.Manifest.Nesting++
-		captionTexts(m).learn(o.Renditions)
-		choices = chooseRenditions(o.Renditions, m.rules.Prefer, m.state.Feeds.avoided())
+	choices, seeking := []choice{{Rendition{URL: o.URL}, bothTracks}}, m.state.Manifest.Seeking
+	if listed := o.Renditions; len(listed) > 0 {
+		m.state.Manifest.Nesting = 1
+		captionTexts(m).learn(listed)
+		if seeking {
+			listed = besideEnded(listed, m.state.Feeds.picture())
+		}
+		choices = chooseRenditions(listed, m.rules.Prefer, m.state.Feeds.avoided())
 	}
 	if o.Failure == nil && len(choices) == 0 {
 		o.Failure = nothingToWatch()
 	}
-	if o.Failure != nil {
+	switch {
+	case o.Failure == nil:
+	case seeking:
+		m.end(event.EndedByEndlist)
+		return false
+	default:
 		m.logWarn("The stream's renewed manifest could not be read", map[string]any{"error": o.Failure.Error()})
 		return false
 	}

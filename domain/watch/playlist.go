@@ -30,6 +30,8 @@ func (p playlists) handle(o Playlist) {
 // handleFeed takes in the reading of a feed's playlist.
 func (p playlists) handleFeed(f *mediaFeed, o Playlist) {
 	switch {
+	case o.Failure != nil && p.state.Manifest.Seeking:
+		p.end(event.EndedByEndlist)
 	case o.Failure != nil:
 		p.handleFailure(f, o.Began, o.Failure)
 	case o.Ended && !f.isOlder(o):
@@ -45,6 +47,11 @@ func (p playlists) handleFeed(f *mediaFeed, o Playlist) {
 			p.revise()
 		}
 		f.Ended, f.failingSince = false, time.Time{}
+		if p.state.Manifest.Seeking {
+			p.state.Manifest.Seeking = false
+			p.revise()
+			p.logWarn("The watched rendition has ended alone; another one that goes on is watched", map[string]any{"height": f.Quality.Height, "bandwidth": f.Quality.Bandwidth})
+		}
 		if !p.state.monitoring() { // segments prove that the stream is live, which streamlink cannot say (section 5.2)
 			p.start(time.Time{})
 		}
@@ -70,8 +77,8 @@ func (f *mediaFeed) isOlder(o Playlist) bool {
 }
 
 // handleEnd takes in EXT-X-ENDLIST (section 7.6). The stream has ended once
-// all its playlists have ended, so the others are read at once. A playlist that
-// has ended alone counts as stalled.
+// all its playlists have ended, so the others are read at once, and then one of
+// another quality. A playlist that has ended alone counts as stalled.
 func (p playlists) handleEnd(f *mediaFeed, o Playlist) {
 	if len(o.Segments) > 0 {
 		placed := placeSegments(o.Segments, o.Began)
@@ -86,6 +93,9 @@ func (p playlists) handleEnd(f *mediaFeed, o Playlist) {
 			over = false
 			other.readAtOnce()
 		}
+	}
+	if over && manifests(p).seekOther() {
+		return
 	}
 	if over {
 		p.end(event.EndedByEndlist)
