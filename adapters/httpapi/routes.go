@@ -171,7 +171,7 @@ func (h routeHandlers) order(c *gin.Context) error {
 
 // readQuestion reads what the routes are asked about.
 func readQuestion(c *gin.Context) (q routing.Question, err error) {
-	o, err := readFields(c, "event_id", "incident_id", "event_type", "conditions", "severity", "monitor_id", "metadata")
+	o, err := readFields(c, "event_id", "incident_id", "event_type", "conditions", "severity", "monitor_id", "channel_id", "metadata")
 	if err != nil {
 		return q, err
 	}
@@ -206,6 +206,11 @@ func readQuestion(c *gin.Context) (q routing.Question, err error) {
 			o.refuse("monitor_id", "the id of a monitor, or to leave it out")
 		}
 	}
+	if id := o.string("channel_id"); id != nil {
+		if q.ChannelID = *id; !monitor.IsUUID(*id) {
+			o.refuse("channel_id", "a UUID")
+		}
+	}
 	if value[map[string]json.RawMessage](o, "metadata", "an object") != nil {
 		q.Metadata = o.fields["metadata"]
 	}
@@ -227,6 +232,7 @@ type subjectBody struct {
 	Conditions []incident.Name   `json:"conditions"`
 	Severity   int               `json:"severity"`
 	MonitorID  *monitor.ID       `json:"monitor_id"`
+	ChannelID  *string           `json:"channel_id"`
 	Metadata   map[string]string `json:"metadata"`
 }
 
@@ -273,7 +279,7 @@ func (h routeHandlers) explain(c *gin.Context) error {
 func (h routeHandlers) explanationBody(e routing.Explanation) explanationBody {
 	s := e.Subject
 	body := explanationBody{
-		subjectBody{wire.OrNull(s.EventID), wire.OrNull(s.EventType), wire.OrNull(s.IncidentID), append([]incident.Name{}, s.Conditions...), s.Severity, wire.OrNull(s.MonitorID), s.Metadata},
+		subjectBody{wire.OrNull(s.EventID), wire.OrNull(s.EventType), wire.OrNull(s.IncidentID), append([]incident.Name{}, s.Conditions...), s.Severity, wire.OrNull(s.MonitorID), wire.OrNull(s.ChannelID), s.Metadata},
 		[]explainedRouteBody{}, []explainedSilenceBody{}, []explainedTargetBody{},
 	}
 	if body.Subject.Metadata == nil {

@@ -72,6 +72,8 @@ func routingCases() (list []responseCase) {
 		responseCase{"destination that pauses", 200, after(pauseDestination, request("GET", destinationURL, ""))},
 		responseCase{"explain an incident", 200, after(explainIncident, request("POST", "/api/v1/routes/explain", `{"incident_id":"`+incidentID+`"}`))},
 		responseCase{"explain no event", 404, request("POST", "/api/v1/routes/explain", `{"event_id":"`+storedDelivery+`"}`)},
+		responseCase{"explain an event of a channel", 200, after(func(api *testAPI) { addRouting(api, ""); registerChannel(api) }, request("POST", "/api/v1/routes/explain", `{"event_type":"channel.unreadable","channel_id":"`+storedChannel+`"}`))},
+		responseCase{"explain an event of no channel", 404, request("POST", "/api/v1/routes/explain", `{"event_type":"channel.unreadable","channel_id":"`+storedChannel+`"}`)},
 		responseCase{"create a destination twice", 409, after(stored, request("POST", "/api/v1/destinations", newDestination))},
 		responseCase{"create a route twice", 409, after(stored, request("POST", "/api/v1/routes", `{"name":"night"}`))},
 		responseCase{"rename a destination like another", 409, after(taken, request("PATCH", destinationURL, `{"name":"taken"}`))},

@@ -80,7 +80,7 @@ func channelTargets(ctx context.Context, tx *sqlx.Tx, routing notify.Routing, c 
 // addChannelNotice adds the delivery of an event of a channel. A webhook gets each by itself. People get those of one type
 // that come at about the same time in one message: what cannot be read is often all of them.
 func addChannelNotice(ctx context.Context, tx *sqlx.Tx, d notify.Destination, id string, body []byte, c channel.Channel, e channel.Event) error {
-	about := message.ChannelNotice{EventID: id, EventType: e.Type, Count: 1}
+	about := message.ChannelNotice{EventID: id, ChannelID: c.ID, EventType: e.Type, Count: 1}
 	if d.GetsEvents() {
 		about.Body = body
 	} else {
@@ -113,8 +113,10 @@ const (
 	// joinChannelNotice adds the news of $3 to the message of type $2 that waits at the destination $1, or counts them if
 	// it has $4.
 	joinChannelNotice = `
-	UPDATE deliveries SET notice = jsonb_set(jsonb_set(notice, '{Channel,Count}', to_jsonb(CAST(notice #>> '{Channel,Count}' AS int) + 1)), '{Channel,Channels}',
-		CASE WHEN jsonb_array_length(notice #> '{Channel,Channels}') < $4 THEN (notice #> '{Channel,Channels}') || (CAST($3 AS jsonb) #> '{Channel,Channels}') ELSE notice #> '{Channel,Channels}' END)
+	UPDATE deliveries SET notice = jsonb_set(notice, '{Channel}', notice -> 'Channel' || jsonb_build_object(
+		'Count', CAST(notice #>> '{Channel,Count}' AS int) + 1,
+		'ChannelID', CASE WHEN notice #> '{Channel,ChannelID}' = CAST($3 AS jsonb) #> '{Channel,ChannelID}' THEN notice #>> '{Channel,ChannelID}' ELSE '' END,
+		'Channels', CASE WHEN jsonb_array_length(notice #> '{Channel,Channels}') < $4 THEN (notice #> '{Channel,Channels}') || (CAST($3 AS jsonb) #> '{Channel,Channels}') ELSE notice #> '{Channel,Channels}' END))
 	WHERE id = (
 		SELECT id FROM deliveries
 		WHERE destination_id = $1 AND due_at > now() AND state = 'pending' AND tried = 0 AND lease IS NULL AND notice #>> '{Channel,EventType}' = $2

@@ -11,6 +11,8 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/application/channels"
+	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
+	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/domain/channel"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
@@ -308,4 +310,66 @@ func TestManyChannelsThatCannotBeReadAreFewMessages(t *testing.T) {
 		t.Errorf("the next message comes after %.0f s, want 10 min", wait)
 	}
 	require(t, "the second message", told(t, s, func() { alter(t, db, `UPDATE deliveries SET due_at = now() WHERE due_at > now()`) })[0][:len("people: channel.unreadable of 20 ")], "people: channel.unreadable of 20 ")
+}
+
+func TestEventsOfChannelsAreExplained(t *testing.T) { // section 20.4
+	s, db := newStore(t)
+	c := createChannel(t, s, 1)
+	c.Title = "Orbit"
+	check(t, s.SaveLook(t.Context(), c, []channel.Event{{Type: event.StreamFound, At: noon, Stream: &channel.StreamFound{Title: "talk"}}, {Type: event.ChannelReadable, At: noon, Gap: &channel.Gap{Since: noon, Until: &noon}}}))
+	want := notify.Subject{EventType: event.StreamFound, ChannelID: c.ID, Metadata: map[string]string{"team": "a", "b": "1", "channel_name": "Orbit", "stream_title": "talk"}}
+	for _, kind := range []event.Type{event.StreamFound, event.ChannelReadable} {
+		var id string
+		check(t, db.QueryRow(`SELECT id FROM channel_events WHERE event_type = $1`, kind).Scan(&id))
+		if kind == event.ChannelReadable {
+			delete(want.Metadata, "stream_title")
+			want.EventType, want.Severity = kind, 2
+		}
+		want.EventID = id
+		if got := must(s.EventSubject(t.Context(), id))(t); !reflect.DeepEqual(got, want) {
+			t.Errorf("got  %+v\nwant %+v", got, want)
+		}
+		want.EventID = ""
+		if got := must(s.ChannelSubject(t.Context(), c.ID, kind))(t); kind == event.ChannelReadable && !reflect.DeepEqual(got, want) {
+			t.Errorf("got  %+v\nwant %+v", got, want)
+		}
+	}
+	_, err := s.ChannelSubject(t.Context(), newID(), event.StreamFound)
+	requireCode(t, err, channels.NotFound)
+	_, err = s.EventSubject(t.Context(), newID())
+	requireCode(t, err, routing.EventNotFound)
+}
+
+func TestADeliveryNamesTheChannelThatItIsAbout(t *testing.T) { // section 17.1
+	s, db := newStore(t)
+	addDestination(t, s, notify.Ntfy, "people")
+	addDestination(t, s, notify.Webhook, "systems")
+	one, other := createChannel(t, s, 1), createChannel(t, s, 2)
+	list := func() (lines []string) {
+		for _, d := range deliveries(t, s, monitors.DeliveryQuery{Limit: 10}) {
+			line := fmt.Sprint(d.Destination.Name, " ", *d.EventType, " event ", d.EventID != nil, " monitor ", d.MonitorID != nil, " body ", strings.Contains(d.Body, `"channel_id"`))
+			if d.ChannelID != nil {
+				line += " " + map[string]string{one.ID: "one", other.ID: "other"}[*d.ChannelID]
+			}
+			if d.ChannelURL != nil {
+				line += " " + *d.ChannelURL
+			}
+			lines = append(lines, line)
+		}
+		slices.Sort(lines)
+		return lines
+	}
+	gap := channel.Event{Type: event.ChannelUnreadable, At: noon, Gap: &channel.Gap{Since: noon}}
+	check(t, s.SaveLook(t.Context(), one, []channel.Event{gap}))
+	hook := "systems channel.unreadable event true monitor false body true "
+	alone := "people channel.unreadable event false monitor false body false"
+	require(t, "one channel", strings.Join(list(), "\n"), alone+" one https://www.youtube.com/@channel1\n"+hook+"one https://www.youtube.com/@channel1")
+	check(t, s.SaveLook(t.Context(), one, []channel.Event{gap}))
+	require(t, "the same channel again", list()[0], alone+" one https://www.youtube.com/@channel1")
+	for range 2 {
+		check(t, s.SaveLook(t.Context(), other, []channel.Event{gap}))
+		require(t, "several channels", list()[0], alone)
+	}
+	alter(t, db, `DELETE FROM channels`)
+	require(t, "a channel that was deleted", list()[1], hook+"one")
 }

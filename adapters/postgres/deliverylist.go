@@ -82,13 +82,16 @@ func (s *EventStore) Deliveries(ctx context.Context, q monitors.DeliveryQuery) (
 	conditions, args := deliveryConditions(q)
 	var rows []deliveryRow
 	err := s.db.SelectContext(ctx, &rows, fmt.Sprintf(`
-		SELECT CASE WHEN x.destination_id IS NOT NULL THEN x.id END AS delivery_id, x.destination_id, d.name, d.kind, x.event_id, e.event_type, COALESCE(e.body, '') AS body,
+		SELECT CASE WHEN x.destination_id IS NOT NULL THEN x.id END AS delivery_id, x.destination_id, d.name, d.kind,
+		       CASE WHEN x.notice #> '{Channel,Body}' IS NULL THEN CAST(x.event_id AS text) ELSE x.notice #>> '{Channel,EventID}' END AS event_id,
+		       COALESCE(e.event_type, x.notice #>> '{Channel,EventType}') AS event_type, COALESCE(e.body, x.notice #>> '{Channel,Body}', '') AS body,
 		       CASE WHEN x.state = 'pending' AND %[3]s THEN 'delivered' ELSE x.state END AS state,
 		       x.attempts, NULLIF(x.last_error, '') AS last_error, x.created_at, x.delivered_at, x.destination_id IS NULL AND %[4]s AS long_schedule,
-		       x.monitor_id, m.stream_url, COALESCE(x.incident_id, e.incident_id) AS incident_id, CASE WHEN x.storm IS NOT NULL THEN x.id END AS storm_id, x.sequence,
+		       x.monitor_id, m.stream_url, NULLIF(x.notice #>> '{Channel,ChannelID}', '') AS channel_id, c.address AS channel_url, COALESCE(x.incident_id, e.incident_id) AS incident_id, CASE WHEN x.storm IS NOT NULL THEN x.id END AS storm_id, x.sequence,
 		       CASE WHEN x.told IS NULL THEN x.tried ELSE GREATEST(x.tried, 1) END AS tried,
 		       CASE WHEN x.state = 'pending' AND %[3]s IS NOT TRUE THEN x.due_at END AS next_attempt_at
 		FROM deliveries x LEFT JOIN destinations d ON d.id = x.destination_id LEFT JOIN monitor_events e ON e.id = x.event_id LEFT JOIN monitors m ON m.id = x.monitor_id
+		     LEFT JOIN channels c ON c.id = CAST(NULLIF(x.notice #>> '{Channel,ChannelID}', '') AS uuid)
 		WHERE d.deleted_at IS NULL AND %[1]s
 		ORDER BY x.created_at DESC, x.id DESC LIMIT %[2]d`, strings.Join(conditions, ` AND `), q.Limit, waits, onLongSchedule), args...)
 	if err != nil {

@@ -3,11 +3,13 @@ package postgres
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 
 	"github.com/lib/pq"
 
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
+	"github.com/stream-monitor/stream-monitor/domain/channel"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -34,7 +36,7 @@ func (s *SubjectStore) EventSubject(ctx context.Context, eventID string) (subjec
 		FROM monitor_events e JOIN monitors m ON m.id = e.monitor_id LEFT JOIN incidents i ON i.id = e.incident_id
 		WHERE e.id = CAST($1 AS uuid)`, eventID)
 	if errors.Is(err, sql.ErrNoRows) {
-		return subject, monitor.Errorf(routing.EventNotFound, "no event has the id %.60q", eventID)
+		return s.channelEventSubject(ctx, eventID)
 	}
 	if err != nil {
 		return subject, wrapError(ctx, "read the event "+eventID, err)
@@ -45,6 +47,43 @@ func (s *SubjectStore) EventSubject(ctx context.Context, eventID string) (subjec
 	}
 	subject.EventType, subject.EventID = row.EventType, eventID
 	return subject, err
+}
+
+func (s *SubjectStore) channelEventSubject(ctx context.Context, eventID string) (subject notify.Subject, err error) {
+	var row struct {
+		ChannelID string     `db:"channel_id"`
+		EventType event.Type `db:"event_type"`
+		Body      []byte     `db:"body"`
+	}
+	err = s.db.GetContext(ctx, &row, `SELECT channel_id, event_type, body FROM channel_events WHERE id = CAST($1 AS uuid)`, eventID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return subject, monitor.Errorf(routing.EventNotFound, "no event has the id %.60q", eventID)
+	}
+	var body struct {
+		Data channel.StreamFound `json:"data"`
+	}
+	if err == nil && row.EventType == event.StreamFound {
+		err = json.Unmarshal(row.Body, &body)
+	}
+	if err != nil {
+		return subject, wrapError(ctx, "read the event "+eventID, err)
+	}
+	subject, err = s.channelSubject(ctx, row.ChannelID, channel.Event{Type: row.EventType, Stream: &body.Data})
+	subject.EventID = eventID
+	return subject, err
+}
+
+// ChannelSubject implements routing.SubjectReader.
+func (s *SubjectStore) ChannelSubject(ctx context.Context, channelID string, t event.Type) (notify.Subject, error) {
+	return s.channelSubject(ctx, channelID, channel.Event{Type: t})
+}
+
+func (s *SubjectStore) channelSubject(ctx context.Context, channelID string, e channel.Event) (notify.Subject, error) {
+	c, err := (&ChannelStore{s.db}).Channel(ctx, channelID)
+	if err != nil {
+		return notify.Subject{}, err
+	}
+	return c.Subject(e), nil
 }
 
 // IncidentSubject implements routing.SubjectReader.

@@ -48,15 +48,17 @@ type DeliveryPlace struct {
 }
 
 // DeliveryRecord is a delivery to the callback of a monitor, or to a destination
-// (section 19.4). It has neither event nor body if it is a message about an incident or a
-// storm. Its JSON is that of the API, which adds attempts.
+// (section 19.4). A message has neither event nor body; one about channels of streams has the type of the events. Its JSON
+// is that of the API, which adds attempts.
 type DeliveryRecord struct {
 	DeliveryID    *string              `json:"delivery_id" db:"delivery_id"` // a UUID; null: to the callback
 	Destination   *DeliveryDestination `json:"destination" db:"-"`           // null: to the callback
 	EventID       *string              `json:"event_id" db:"event_id"`
 	EventType     *event.Type          `json:"event_type" db:"event_type"`
-	MonitorID     *monitor.ID          `json:"monitor_id" db:"monitor_id"` // null: of a storm, or a notice
+	MonitorID     *monitor.ID          `json:"monitor_id" db:"monitor_id"` // null: of a storm, a notice, or channels
 	StreamURL     *monitor.StreamURL   `json:"stream_url" db:"stream_url"`
+	ChannelID     *string              `json:"channel_id" db:"channel_id"`   // a UUID; null: about no channel, or several
+	ChannelURL    *string              `json:"channel_url" db:"channel_url"` // null without ChannelID, or once the channel was deleted
 	IncidentID    *string              `json:"incident_id" db:"incident_id"` // null: it belongs to none
 	StormID       *string              `json:"storm_id" db:"storm_id"`       // null: it is not about a storm
 	Sequence      *int64               `json:"sequence" db:"sequence"`       // of the event at a webhook destination; null: it has none

@@ -75,13 +75,15 @@ func (e Event) Payload(id string, c Channel, zone *time.Location) ([]byte, error
 // severityUnreadable is that of a stream that cannot be checked for as long.
 const severityUnreadable = 2
 
-// Subject returns what routes are compared with: metadata are those that a stream of the channel is registered with.
+// Subject returns what routes are compared with: metadata are those that a stream of the channel is registered with. Without
+// Stream no stream has a title.
 func (c Channel) Subject(e Event) notify.Subject {
 	f := Found{}
-	s := notify.Subject{EventType: e.Type}
+	s := notify.Subject{EventType: e.Type, ChannelID: c.ID}
 	if e.Stream != nil {
 		f.Title = e.Stream.Title
-	} else {
+	}
+	if e.Type != event.StreamFound {
 		s.Severity = severityUnreadable
 	}
 	s.Metadata = notify.FlattenMetadata(c.metadataOf(f))

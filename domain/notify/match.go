@@ -49,6 +49,7 @@ type Subject struct {
 	Conditions []incident.Name
 	Severity   int
 	MonitorID  monitor.ID
+	ChannelID  string            // of an event of a channel of streams; empty: of none that is stored
 	Metadata   map[string]string // by path, as in Match
 }
 

@@ -171,8 +171,11 @@ func (e Explanation) Silenced(t Target) bool {
 // Explain says where an event or an incident goes now. An event with conditions is
 // followed as the incident that it belongs to, too, and an incident as the events that begin
 // its conditions. A route then counts as matched if it gets any of them. Its reasons are those
-// of the one that came furthest.
+// of the one that came furthest. That a channel can be read again goes where routes lead what it ends.
 func (r Routing) Explain(s Subject, now time.Time) Explanation {
+	if s.EventType == event.ChannelReadable {
+		s.EventType = event.ChannelUnreadable
+	}
 	e := Explanation{Routes: r.explainRoutes(s), Targets: r.Targets(s)}
 	ofIncident := s
 	ofIncident.EventType = "" // silences concern incidents

@@ -244,6 +244,30 @@ func TestTheRoutesOfAnEventAreExplainedWithThoseOfItsIncident(t *testing.T) {
 	}
 }
 
+func TestAnEventOfAChannelIsExplained(t *testing.T) { // section 20.4
+	r := routing(
+		route(notify.Match{Events: []event.Type{event.ChannelReadable}}, 0, "webhook"),
+		route(notify.Match{Events: []event.Type{event.StreamFound}, MinSeverity: 1}, 0, "slack"),
+		continued(route(notify.Match{MinSeverity: 2}, time.Minute, "webhook", "pager")),
+		route(notify.Match{}, 0, "slack"),
+	)
+	r.Silences = []notify.Silence{{ID: "now", StartsAt: at(0), EndsAt: at(60)}}
+	for _, tt := range []struct {
+		of       event.Type
+		severity int
+		want     []string
+	}{
+		{event.StreamFound, 0, nil}, // people get what was found by a route that names it
+		{event.ChannelUnreadable, 2, []string{"webhook", "slack"}},
+		{event.ChannelReadable, 2, []string{"webhook", "slack"}}, // as the trouble that it ends
+	} {
+		e := r.Explain(notify.Subject{EventType: tt.of, Severity: tt.severity}, at(10))
+		if got := ids(e.Targets); !slices.Equal(got, tt.want) || len(e.Silences) != 1 {
+			t.Errorf("%s goes to %v, want %v; silences %v", tt.of, got, tt.want, e.Silences)
+		}
+	}
+}
+
 func TestAnIncidentMatchesByEveryConditionThatItHasHad(t *testing.T) {
 	i := incident.Incident{Severity: 2, Conditions: []incident.Condition{{Name: black, EndedAt: at(1)}, {Name: incident.Blind}}}
 	s := notify.StreamIncident{Incident: i, MonitorID: someMonitor, Metadata: map[string]string{"labels.team": "video"}}.Subject()

@@ -60,6 +60,7 @@ const MaxChannelNews = 10
 // ChannelNotice is an event of a channel of streams for a webhook, or the events of one type that people are told at once.
 type ChannelNotice struct {
 	EventID   string // of the first
+	ChannelID string // empty: there are several
 	EventType event.Type
 	Body      json.RawMessage `json:",omitempty"` // for a webhook
 	Count     int

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/channel"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -22,11 +23,14 @@ const (
 // with the store and may be called concurrently.
 type SubjectReader interface {
 	// EventSubject reads an event. It has the severity and the conditions of its incident.
-	// Errors: *monitor.Error EventNotFound.
+	// One of a channel has the metadata that the channel has now. Errors: *monitor.Error EventNotFound.
 	EventSubject(ctx context.Context, eventID string) (notify.Subject, error)
 
 	// IncidentSubject reads an incident. Errors: *monitor.Error incident.NotFound.
 	IncidentSubject(ctx context.Context, incidentID string) (notify.Subject, error)
+
+	// ChannelSubject makes up an event of a channel of streams. Errors: *monitor.Error CHANNEL_NOT_FOUND.
+	ChannelSubject(ctx context.Context, channelID string, t event.Type) (notify.Subject, error)
 
 	// OpenSubjects reads all open incidents.
 	OpenSubjects(ctx context.Context) ([]notify.Subject, error)
@@ -45,6 +49,7 @@ type Question struct {
 	Conditions []incident.Name
 	Severity   int
 	MonitorID  monitor.ID
+	ChannelID  string // of an event of a channel; empty: of none that is stored
 	Metadata   json.RawMessage
 
 	Unreadable []error // *monitor.Error of fields that could not be decoded
@@ -52,7 +57,7 @@ type Question struct {
 
 func (q Question) check() error {
 	var checked []error
-	if q.EventType != "" && !slices.Contains(event.Types(), q.EventType) {
+	if q.EventType != "" && !q.EventType.OfChannel() && !slices.Contains(event.Types(), q.EventType) {
 		checked = append(checked, monitor.FieldErrorf("event_type", "is %.40q, which does not exist", q.EventType))
 	}
 	for _, c := range q.Conditions {
@@ -66,7 +71,27 @@ func (q Question) check() error {
 	if _, err := monitor.ParseID(string(q.MonitorID)); q.MonitorID != "" && err != nil {
 		checked = append(checked, monitor.FieldErrorf("monitor_id", "is %.60q; accepted is mon- and a UUIDv7 without hyphens", q.MonitorID))
 	}
+	checked = append(checked, q.checkChannel()...)
 	return joinProblems(q.Unreadable, checked)
+}
+
+// checkChannel returns what is wrong because the event belongs to a channel, or to none.
+func (q Question) checkChannel() (wrong []error) {
+	if !q.EventType.OfChannel() {
+		if q.ChannelID != "" {
+			wrong = append(wrong, monitor.FieldErrorf("channel_id", "is given without the event_type of an event of a channel, such as %s", event.ChannelUnreadable))
+		}
+		return wrong
+	}
+	for field, given := range map[string]bool{"conditions": len(q.Conditions) > 0, "severity": q.Severity > 0, "monitor_id": q.MonitorID != ""} {
+		if given {
+			wrong = append(wrong, monitor.FieldErrorf(field, "is given for an event of a channel, which has a severity of its own and no incident; leave it out"))
+		}
+	}
+	if q.ChannelID != "" && len(q.Metadata) > 0 {
+		wrong = append(wrong, monitor.FieldErrorf("metadata", "is given with channel_id; the channel has its own, so leave out one of them"))
+	}
+	return wrong
 }
 
 // Explanation says where a Subject goes.
@@ -85,7 +110,7 @@ type Explainer struct {
 }
 
 // Explain says where an event or an incident goes now, and why. Nothing is sent or stored.
-// Errors: *monitor.Error EventNotFound, incident.NotFound, InvalidConfig that names every
+// Errors: *monitor.Error EventNotFound, incident.NotFound, CHANNEL_NOT_FOUND, InvalidConfig that names every
 // wrong field.
 func (e *Explainer) Explain(ctx context.Context, q Question) (Explanation, error) {
 	if err := q.check(); err != nil {
@@ -108,6 +133,10 @@ func (e *Explainer) subject(ctx context.Context, q Question) (notify.Subject, er
 		return e.subjects.EventSubject(ctx, q.EventID)
 	case q.IncidentID != "":
 		return e.subjects.IncidentSubject(ctx, q.IncidentID)
+	case q.ChannelID != "":
+		return e.subjects.ChannelSubject(ctx, q.ChannelID, q.EventType)
+	case q.EventType.OfChannel():
+		return channel.Channel{Template: channel.Template{Metadata: q.Metadata}}.Subject(channel.Event{Type: q.EventType}), nil
 	}
 	return notify.Subject{
 		EventType: q.EventType, Conditions: q.Conditions, Severity: q.Severity, MonitorID: q.MonitorID, Metadata: notify.FlattenMetadata(q.Metadata),

@@ -1,5 +1,6 @@
 // Channels whose streams are watched, as their pages show them.
 import { get, post, request, withParameters } from "./api";
+import { text } from "./i18n";
 import { shortURL } from "./names";
 import type { Change, Channel, ChannelChange, ChannelPreview, ChannelRegistration, FoundStanding, FoundStream } from "./types";
 
@@ -39,6 +40,9 @@ export const standings: readonly FoundStanding[] = ["watched", "wanted", "pendin
 // hasRunning reports whether streams are known to be watched, so that a stop has to say what becomes of them. A reservation is
 // not; the gateway knows whether it has a worker already.
 export const hasRunning = (streams: readonly FoundStream[]): boolean => streams.some((s) => s.standing === "watched" && s.monitor_status !== "waiting");
+
+// channelEvents are the types of the events of channels, with their words.
+export const channelEvents = (): [string, string][] => Object.entries(text.value.channels.events);
 
 const pageSize = 200; // the most that the API gives at once
 

@@ -138,7 +138,7 @@ export const routes = {
   change: (id: string, r: RouteChange) => request<Route>("PATCH", `${v1}/routes/${segment(id)}`, r),
   remove: (id: string) => request<void>("DELETE", `${v1}/routes/${segment(id)}`),
   order: (ids: string[]) => request<{ routes: Route[] }>("PUT", `${v1}/routes/order`, { routes: ids }),
-  explain: (about: { monitor_id?: string; event_type?: string; conditions?: string[]; severity?: number }, signal?: AbortSignal) => post<Explanation>(`${v1}/routes/explain`, about, signal),
+  explain: (about: { monitor_id?: string; event_type?: string; channel_id?: string; conditions?: string[]; severity?: number }, signal?: AbortSignal) => post<Explanation>(`${v1}/routes/explain`, about, signal),
 };
 
 export const silences = {

@@ -263,9 +263,11 @@ export interface Delivery {
   delivery_id?: string | null; // null: to the monitor's webhook
   destination?: { destination_id: string; name: string; kind: string } | null;
   event_id: string | null; // null: messages
-  event_type: string | null;
-  monitor_id: string | null; // null: about a storm, or another destination
+  event_type: string | null; // null: messages that are not about channels
+  monitor_id: string | null; // null: about a storm, another destination, or channels
   stream_url: string | null;
+  channel_id: string | null; // null: about no channel, or several
+  channel_url: string | null;
   incident_id: string | null;
   created_at: string;
   state: "pending" | "delivered" | "failed" | "dropped";

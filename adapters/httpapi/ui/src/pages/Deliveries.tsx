@@ -6,7 +6,7 @@ import { deliveries as api } from "../api";
 import { filterNames, keyOf, useDeliveryList } from "../deliverylist";
 import { text } from "../i18n";
 import { onKey } from "../keyboard";
-import { nameOf } from "../names";
+import { nameOf, shortURL } from "../names";
 import { Allowed } from "../parts/Allowed";
 import { Exchange, pretty, StatusWord } from "../parts/Exchange";
 import { Glyph } from "../parts/Glyph";
@@ -27,7 +27,11 @@ export function Deliveries() {
   const chosen = query.value.get("selected");
   const selected = all.find((d) => keyOf(d) === chosen) ?? (chosen || isNarrow() ? null : (all[0] ?? null));
   const streamOf = useNames(all.flatMap((d) => d.monitor_id ?? []));
-  const nameOfDelivery = (d: Delivery) => (d.monitor_id ? nameOf(streamOf(d.monitor_id, d.stream_url ?? "")) : words.several);
+  const nameOfDelivery = (d: Delivery) => {
+    if (d.monitor_id) return nameOf(streamOf(d.monitor_id, d.stream_url ?? ""));
+    if (d.channel_id) return shortURL(d.channel_url ?? d.channel_id);
+    return d.event_type ? words.severalChannels : words.several;
+  };
   const move = (by: number) => {
     const next = all[Math.min(Math.max(0, all.indexOf(selected!) + by), all.length - 1)];
     if (!next) return;
@@ -175,6 +179,7 @@ function Row({ delivery, name, selected }: { delivery: Delivery; name: string; s
 
 function Detail({ delivery, name }: { delivery: Delivery; name: string }) {
   const words = text.value.deliveries;
+  const page = delivery.monitor_id ? `/monitors/${delivery.monitor_id}` : delivery.channel_id && `/channels/${delivery.channel_id}`;
   const newestFirst = delivery.attempts.map((attempt, i) => ({ attempt, n: i + 1 })).reverse();
   return (
     <article class="card delivery-detail" aria-labelledby="delivery-title">
@@ -190,8 +195,8 @@ function Detail({ delivery, name }: { delivery: Delivery; name: string }) {
       </div>
       <div class="card-body delivery-body">
         <p class="delivery-facts">
-          {delivery.monitor_id ? (
-            <a class="link wrap" href={`/monitors/${delivery.monitor_id}`} dir="auto">
+          {page ? (
+            <a class="link wrap" href={page} dir="auto">
               {name}
             </a>
           ) : (

@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { describe } from "../actions";
+import { channelEvents, nameOfChannel, readChannels } from "../channels";
 import { conditionNames, detectors } from "../detectors";
 import { text, type NotificationWords } from "../i18n";
 import { routes as api, type Explanation, type Reason } from "../notifications";
@@ -10,14 +11,21 @@ import { Glyph } from "./Glyph";
 import { streamOptions } from "./MatchFields";
 import { conditionWord } from "./State";
 
-// Explain asks where an incident would be sent. Nothing is sent.
+const mostChannels = 1000; // that are registered at once
+
+// Explain asks where an incident, or an event of a channel, would be sent. Nothing is sent.
 export function Explain({ words, routing }: { words: NotificationWords; routing: Routing }) {
   const chosen = useSignal(""); // nothing yet
-  const condition = chosen.value || (detectors.value[0]?.condition ?? "no_media");
+  const what = chosen.value || (detectors.value[0]?.condition ?? "no_media");
+  const ofChannels = channelEvents();
+  const ofChannel = ofChannels.some(([type]) => type === what);
   const severity = useSignal("2");
   const monitor = useSignal("");
-  const streams = streamOptions();
-  const about = { conditions: [condition], severity: Number(severity.value), ...(monitor.value ? { monitor_id: monitor.value } : {}) };
+  const channel = useSignal("");
+  const known = useRead((abort) => (ofChannel ? readChannels(false, mostChannels, abort) : Promise.resolve(null)), [ofChannel]).answer.value?.channels ?? [];
+  const about = ofChannel
+    ? { event_type: what, ...(channel.value ? { channel_id: channel.value } : {}) }
+    : { conditions: [what], severity: Number(severity.value), ...(monitor.value ? { monitor_id: monitor.value } : {}) };
   const { answer, failed } = useRead((abort) => api.explain(about, abort), [JSON.stringify(about), changes.value]);
   return (
     <section class="card" aria-labelledby="explain-title">
@@ -27,10 +35,14 @@ export function Explain({ words, routing }: { words: NotificationWords; routing:
       </div>
       <div class="card-body form">
         <div class="form-grid">
-          <Pick label={words.condition} value={condition} options={conditionNames().map((name) => [name, conditionWord(name)])} choose={(value) => (chosen.value = value)} />
-          <Pick label={words.severity} value={severity.value} options={[0, 1, 2, 3].map((n) => [String(n), text.value.common.severity(n)])} choose={(value) => (severity.value = value)} />
+          <Pick label={words.condition} value={what} options={[...conditionNames().map((name): [string, string] => [name, conditionWord(name)]), ...ofChannels]} choose={(value) => (chosen.value = value)} />
+          {ofChannel ? (
+            <Pick label={words.channel} value={channel.value} options={[["", words.anyChannel], ...known.map((c): [string, string] => [c.channel_id, nameOfChannel(c)])]} choose={(value) => (channel.value = value)} />
+          ) : (
+            <Pick label={words.severity} value={severity.value} options={[0, 1, 2, 3].map((n) => [String(n), text.value.common.severity(n)])} choose={(value) => (severity.value = value)} />
+          )}
         </div>
-        <Pick label={words.stream} value={monitor.value} options={[["", words.anyStream], ...streams]} choose={(value) => (monitor.value = value)} />
+        {ofChannel ? <p class="muted">{words.explainChannel}</p> : <Pick label={words.stream} value={monitor.value} options={[["", words.anyStream], ...streamOptions()]} choose={(value) => (monitor.value = value)} />}
         {failed.value !== null && (
           <p class="notice is-warning" role="alert">
             <Glyph name="warning" />

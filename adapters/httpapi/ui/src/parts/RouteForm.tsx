@@ -1,3 +1,4 @@
+import { channelEvents } from "../channels";
 import { hintKinds } from "../hints";
 import { text, type NotificationWords } from "../i18n";
 import { routes as api, type Route, type RouteChange } from "../notifications";
@@ -14,7 +15,7 @@ export function RouteForm({ words, routing, of }: { words: NotificationWords; ro
       repeat_sec: Math.round(Number(typed(form, "repeat")) * 60),
     };
     if (of?.default) return api.change(of.route_id, change);
-    const route = { ...change, name: typed(form, "name"), match: { ...matchOf(form, of?.match ?? {}), ...hintsIn(form) }, continue: form.has("continue") };
+    const route = { ...change, name: typed(form, "name"), match: { ...matchOf(form, of?.match ?? {}), events: eventsIn(form, of?.match.events ?? []), ...hintsIn(form) }, continue: form.has("continue") };
     return of ? api.change(of.route_id, route) : api.create(route);
   };
   const others = of && !of.default ? [{ word: words.remove, ask: words.confirmRemoveRoute(of.name), act: () => api.remove(of.route_id) }] : [];
@@ -24,6 +25,7 @@ export function RouteForm({ words, routing, of }: { words: NotificationWords; ro
         <>
           <Input name="name" label={words.name} value={of?.name} required maxLength={100} />
           <MatchFields words={words} of={of?.match ?? {}} severityHint={words.minSeverityHint} />
+          <Checks name="events" label={words.channelEvents} chosen={of?.match.events ?? []} options={channelEvents()} />
           <Checks name="hints" label={words.hints} chosen={of?.match.hints ?? []} options={hintKinds.map((kind) => [kind, text.value.common.hints.kinds[kind]])} />
         </>
       )}
@@ -40,6 +42,12 @@ export function RouteForm({ words, routing, of }: { words: NotificationWords; ro
       )}
     </Dialog>
   );
+}
+
+// eventsIn are the events of channels that a route names. Those of monitors can be chosen by the API only: they stay as they are.
+function eventsIn(form: FormData, before: string[]): string[] {
+  const ofChannels = channelEvents().map(([type]) => type);
+  return [...before.filter((type) => !ofChannels.includes(type)), ...form.getAll("events").map(String)];
 }
 
 // hintsIn are the hints that a route asks for; nothing if it asks for none.

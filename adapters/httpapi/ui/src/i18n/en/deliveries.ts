@@ -4,6 +4,7 @@ export const deliveries = {
   states: { pending: "pending", delivered: "delivered", failed: "failed", dropped: "dropped" },
   filters: { monitor_id: "Stream", incident_id: "Incident", event_id: "Event", destination_id: "Destination" },
   several: "several streams",
+  severalChannels: "several channels",
   longSchedule: "later events are not waiting for it",
   replay: "Send failed ones of 24 h again",
   replayed: (n: number) => `${n} queued again`,

@@ -6,6 +6,7 @@ export const deliveries: Words["deliveries"] = {
   states: { pending: "送信待ち", delivered: "送信済み", failed: "失敗", dropped: "送信見送り" },
   filters: { monitor_id: "配信", incident_id: "障害", event_id: "イベント", destination_id: "通知先" },
   several: "複数の配信",
+  severalChannels: "複数のチャンネル",
   longSchedule: "後のイベントはこれを待ちません",
   replay: "24時間以内の失敗を再送",
   replayed: (n) => `${n}件の再送を予約しました`,
