@@ -2,13 +2,14 @@
 import { get, post, request, withParameters } from "./api";
 import { text } from "./i18n";
 import { shortURL } from "./names";
-import type { Change, Channel, ChannelChange, ChannelPreview, ChannelRegistration, FoundStanding, FoundStream } from "./types";
+import type { Change, Channel, ChannelChange, ChannelEvent, ChannelPreview, ChannelRegistration, FoundStanding, FoundStream } from "./types";
 
 const one = (id: string) => `/api/v1/channels/${encodeURIComponent(id)}`;
 
 export const channels = {
   list: (filter: { stopped: boolean; limit: number; offset: number }, signal?: AbortSignal) => get<{ channels: Channel[]; pagination: { total: number } }>("/api/v1/channels", filter, signal),
   read: (id: string, signal?: AbortSignal) => get<Channel>(one(id), {}, signal),
+  events: (id: string, limit: number, signal?: AbortSignal) => get<{ events: ChannelEvent[] }>(`${one(id)}/events`, { limit }, signal),
   preview: (registration: Partial<ChannelRegistration>, signal?: AbortSignal) => post<ChannelPreview>("/api/v1/channels/preview", registration, signal),
   register: (registration: ChannelRegistration) => post<Channel>("/api/v1/channels", registration),
   change: (id: string, change: ChannelChange) => request<Channel>("PATCH", one(id), change),

@@ -353,6 +353,27 @@ export interface Channel {
   streams?: FoundStream[]; // of one channel, not of a list
 }
 
+// ChannelEvent is an event of a channel, as webhooks get it.
+export type ChannelEvent = { event_id: string; timestamp: string } & ({ event_type: "channel.stream_found"; data: StreamFound } | { event_type: "channel.unreadable" | "channel.readable"; data: ChannelGap });
+
+export interface StreamFound {
+  stream_url: string;
+  title: string;
+  standing: FoundStanding;
+  why?: string;
+  detail?: string;
+  monitor_id?: string;
+  adopted: boolean;
+}
+
+// ChannelGap is a time in which the channel could not be read; without until it lasts.
+export interface ChannelGap {
+  since: string;
+  until?: string;
+  failure: ChannelFailure;
+  error_details: string;
+}
+
 // ChannelPreview is what the system sees of a channel that nobody has registered yet.
 export interface ChannelPreview {
   channel_url: string | null;

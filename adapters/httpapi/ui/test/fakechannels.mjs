@@ -37,6 +37,16 @@ export function channel(n, more = {}) {
 // failing is a reading that fails for so long.
 export const failing = (sec) => ({ reading: { ...channel(1).reading, failures: 7, failing_since: at(-sec), failure: "refused", last_error: "a page of consent", unreadable_since: sec < 3600 ? null : at(-sec) } });
 
+const event = (n, event_type, sec, data) => ({ event_id: channelID.slice(0, -1) + n, event_type, channel_id: channelID, channel_url: channel(1).channel_url, timestamp: at(sec), data, metadata: {} });
+const gap = { since: at(-9000), failure: "refused", error_details: "a page of consent" };
+
+export const events = (title) => [
+  event(3, "channel.readable", -60, { ...gap, until: at(-60) }),
+  event(2, "channel.unreadable", -5400, gap),
+  event(1, "channel.stream_found", -9000, { stream_url: found(3).stream_url, title: "Third", state: "upcoming", scheduled_start_time: null, standing: "wanted", why: "no_room", adopted: false }),
+  event(0, "channel.stream_found", -9000, { stream_url: found(1).stream_url, title, state: "live", scheduled_start_time: null, standing: "watched", monitor_id: monitor(1).monitor_id, adopted: false }),
+];
+
 export function fillChannels(gateway, title = "Evening show") {
   const all = [channel(1, { title, streams: streams(title) }), channel(2, failing(7200)), channel(3, failing(60)), channel(4, { stopped_at: at(-60), reading: { ...channel(1).reading, next_at: null } })];
   const sent = [];
@@ -46,6 +56,7 @@ export function fillChannels(gateway, title = "Evening show") {
     return [200, { channels: listed, pagination: { total: listed.length, limit: 200, offset: 0 } }];
   });
   say(`GET /api/v1/channels/${channelID}`, () => [200, all[0]]);
+  say(`GET /api/v1/channels/${channelID}/events`, () => [200, { events: events(title) }]);
   say(`PATCH /api/v1/channels/${channelID}`, () => [200, all[0]]);
   say(`DELETE /api/v1/channels/${channelID}`, () => (Object.assign(all[0], { stopped_at: at(0) }), [200, all[0]]));
   say("POST /api/v1/channels", () => [201, all[0]]);

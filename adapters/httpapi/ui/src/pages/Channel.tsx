@@ -8,6 +8,7 @@ import { detectors, detectorWords } from "../detectors";
 import { text } from "../i18n";
 import { shortURL } from "../names";
 import { Allowed } from "../parts/Allowed";
+import { ChannelEvents } from "../parts/ChannelEvents";
 import { ChangeForm, changing } from "../parts/ChangeForm";
 import { Dialog, typed } from "../parts/Dialog";
 import { FoundStreams } from "../parts/FoundStreams";
@@ -30,7 +31,7 @@ export function Channel({ id }: { id: string }) {
   const words = text.value.channels;
   const tick = useComputed(() => Math.floor(now.value / readEveryMs)).value;
   const { answer, failed } = useRead((abort) => api.read(id, abort), [changes.value, tick]);
-  if (answer.value) return <Loaded of={answer.value} />;
+  if (answer.value) return <Loaded of={answer.value} tick={tick} />;
   const error = failed.value;
   return (
     <main class="main" id="main" aria-busy={error === null}>
@@ -40,7 +41,7 @@ export function Channel({ id }: { id: string }) {
   );
 }
 
-function Loaded({ of }: { of: Data }) {
+function Loaded({ of, tick }: { of: Data; tick: number }) {
   const words = text.value.channels;
   const stopping = useSignal(false);
   const name = nameOfChannel(of);
@@ -64,6 +65,7 @@ function Loaded({ of }: { of: Data }) {
         </section>
         <div>
           <How of={of} />
+          <ChannelEvents id={of.channel_id} change={tick} />
         </div>
       </div>
       {stopping.value && <StopForm of={of} name={name} close={() => (stopping.value = false)} />}

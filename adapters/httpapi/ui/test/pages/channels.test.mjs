@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { open } from "../browser.mjs";
 import { channel, channelID, failing, fillChannels } from "../fakechannels.mjs";
 import { monitor } from "../fakegateway.mjs";
+import { fillNotifications } from "../fakenotifications.mjs";
 import { fill, pages } from "../fakepages.mjs";
 
 // channels opens a page of channels. state has what the gateway keeps and what it was sent.
@@ -78,6 +79,32 @@ test("the page of a channel leads to its monitors, which lead back, and says sin
     await page.waitForURL(`**${pages.monitor}`);
     await page.getByRole("link", { name: "its channel" }).click();
     await page.waitForURL(`**/channels/${channelID}`);
+  }));
+
+test("the page of a channel says what happened to it, when, and what was done", () =>
+  channels(`/channels/${channelID}`, async (page) => {
+    const rows = page.getByRole("region", { name: "Events" }).getByRole("row");
+    await rows.nth(4).waitFor();
+    const said = await rows.evaluateAll((all) => all.slice(1).map((row) => row.innerText.replace(/\s+/g, " ").replace(/^[\d:]+ /, "")));
+    assert.match(said[0], /^Channel can be read again lasted 2 h 29 min, The platform refuses to show the page. a page of consent$/);
+    assert.match(said[1], /^Channel cannot be read since .*, The platform refuses/);
+    assert.deepEqual(said.slice(2), ["Stream of a channel found Third It waits for room: as many streams are watched as may be.", "Stream of a channel found Evening show registered"]);
+    await rows.nth(4).getByRole("link", { name: "Evening show" }).click();
+    await page.waitForURL(`**${pages.monitor}`);
+  }));
+
+test("a route names events of channels, and an explanation asks about a channel", () =>
+  channels("/destinations", async (page, _, gateway) => {
+    fillNotifications(gateway);
+    await page.reload();
+    const asked = [];
+    const explain = gateway.routes.get("POST /api/v1/routes/explain");
+    gateway.routes.set("POST /api/v1/routes/explain", (body, request) => (asked.push(body), explain(body, request)));
+    await page.getByLabel("What happens").selectOption("Channel cannot be read");
+    await page.getByText("People get found streams only by a route that names the event").waitFor();
+    await page.getByRole("combobox", { name: "Channel", exact: true }).selectOption("Evening show");
+    await page.waitForResponse((response) => response.url().endsWith("/explain") && response.request().postData().includes("channel_id"));
+    assert.deepEqual(asked.at(-1), { event_type: "channel.unreadable", channel_id: channelID });
   }));
 
 test("a change of how streams are watched sends only what differs", () =>

@@ -50,6 +50,7 @@ export const channels = {
   standings: { watched: "Watched", wanted: "Will be watched", pending: "Waiting", skipped: "Skipped", over: "Over" },
   statuses: { initializing: "watched", waiting: "reserved", monitoring: "watched" },
   adopted: "registered by a person",
+  registered: "registered",
   monitor: "Monitor",
   membersOnly: "for members",
   soon: "registered within seconds",

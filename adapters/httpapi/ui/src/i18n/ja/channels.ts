@@ -52,6 +52,7 @@ export const channels: Words["channels"] = {
   standings: { watched: "監視", wanted: "これから監視", pending: "待機", skipped: "対象外", over: "終了" },
   statuses: { initializing: "監視中", waiting: "予約済み", monitoring: "監視中" },
   adopted: "手動で登録済み",
+  registered: "登録済み",
   monitor: "監視",
   membersOnly: "メンバー限定",
   soon: "数秒以内に登録します",
