@@ -30,6 +30,7 @@ type cookieJarBody struct {
 	SignedIn   bool                 `json:"signed_in"`
 	Version    int                  `json:"version"`
 	Monitors   int                  `json:"monitors"`
+	Channels   int                  `json:"channels"`
 	CreatedAt  time.Time            `json:"created_at"`
 	UploadedAt time.Time            `json:"uploaded_at"`
 	AcceptedAt *time.Time           `json:"accepted_at"`
@@ -38,7 +39,7 @@ type cookieJarBody struct {
 
 func (h cookieJarHandlers) body(r cookiejars.Record) cookieJarBody {
 	return cookieJarBody{
-		JarID: r.ID, Name: r.Name, State: r.State(), Sources: r.Sources, Cookies: r.Cookies, SignedIn: r.SignedIn, Version: r.Version, Monitors: r.Monitors,
+		JarID: r.ID, Name: r.Name, State: r.State(), Sources: r.Sources, Cookies: r.Cookies, SignedIn: r.SignedIn, Version: r.Version, Monitors: r.Monitors, Channels: r.Channels,
 		CreatedAt: h.localTime(r.CreatedAt), UploadedAt: h.localTime(r.UploadedAt),
 		AcceptedAt: h.localTimeOrNull(&r.AcceptedAt), RejectedAt: h.localTimeOrNull(&r.RejectedAt),
 	}

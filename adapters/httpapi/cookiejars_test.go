@@ -108,7 +108,7 @@ func TestACookieJarIsKeptButNeverShown(t *testing.T) { // section 17.7
 	api := newTestAPI(t)
 	id := api.register("Q")
 	created := api.do(postJar("members", cookieFile)).hasStatus(http.StatusCreated)
-	const want = `{"jar_id":"` + storedJar + `","name":"members","state":"unused","sources":["youtube"],"cookies":2,"signed_in":true,"version":1,"monitors":0,` +
+	const want = `{"jar_id":"` + storedJar + `","name":"members","state":"unused","sources":["youtube"],"cookies":2,"signed_in":true,"version":1,"monitors":0,"channels":0,` +
 		`"created_at":"2024-01-15T19:55:00.123+09:00","uploaded_at":"2024-01-15T19:55:00.123+09:00","accepted_at":null,"rejected_at":null}`
 	created.hasBody(want)
 	api.get("/api/v1/cookie-jars").hasStatus(http.StatusOK).hasBody(`{"cookie_jars":[` + want + `]}`)

@@ -31,6 +31,7 @@ type cookieJarRow struct {
 	Sealed     []byte         `db:"sealed"`
 	Version    int            `db:"version"`
 	Monitors   int            `db:"monitors"`
+	Channels   pq.StringArray `db:"channels"` // the names of those that are not stopped
 	CreatedAt  time.Time      `db:"created_at"`
 	UploadedAt time.Time      `db:"uploaded_at"`
 	AcceptedAt sql.NullTime   `db:"accepted_at"`
@@ -41,9 +42,11 @@ const (
 	cookieJarColumns = `id, name, sources, cookies, signed_in, sealed, version, created_at, uploaded_at, accepted_at, rejected_at`
 	selectCookieJar  = `SELECT ` + cookieJarColumns + ` FROM cookie_jars`
 
-	// selectUsedCookieJar also counts the active monitors that use the jar, for which it reads all of them.
+	// selectUsedCookieJar also counts the active monitors that use the jar, and names the channels that are not stopped, for
+	// which it reads all of them.
 	selectUsedCookieJar = `
-		SELECT ` + cookieJarColumns + `, (SELECT count(*) FROM monitors WHERE ` + activePredicate + ` AND config ->> 'cookie_jar' = j.name) AS monitors
+		SELECT ` + cookieJarColumns + `, (SELECT count(*) FROM monitors WHERE ` + activePredicate + ` AND config ->> 'cookie_jar' = j.name) AS monitors,
+			ARRAY(SELECT COALESCE(NULLIF(title, ''), address) FROM channels WHERE stopped_at IS NULL AND cookie_jar = j.name ORDER BY created_at, id) AS channels
 		FROM cookie_jars j`
 )
 
@@ -51,7 +54,7 @@ const (
 func (r cookieJarRow) open(secrets Secrets) (cookie.Jar, cookiejars.Record) {
 	text, _, err := secrets.Open(r.Sealed, r.ID)
 	record := cookiejars.Record{
-		ID: r.ID, Name: r.Name, Cookies: r.Cookies, SignedIn: r.SignedIn, Version: r.Version, Unreadable: err != nil, Monitors: r.Monitors,
+		ID: r.ID, Name: r.Name, Cookies: r.Cookies, SignedIn: r.SignedIn, Version: r.Version, Unreadable: err != nil, Monitors: r.Monitors, Channels: len(r.Channels),
 		CreatedAt: r.CreatedAt.UTC(), UploadedAt: r.UploadedAt.UTC(), AcceptedAt: timeOrZero(r.AcceptedAt), RejectedAt: timeOrZero(r.RejectedAt),
 	}
 	for _, source := range r.Sources {
@@ -163,9 +166,20 @@ func (s *CookieJarStore) DeleteCookieJar(ctx context.Context, id string) error {
 		if row.Monitors > 0 {
 			return monitor.Errorf(cookiejars.InUse, "%d active monitors use the cookie jar %q; stop them, or give them another config.cookie_jar", row.Monitors, row.Name)
 		}
+		if len(row.Channels) > 0 {
+			return monitor.Errorf(cookiejars.InUse, "%s the cookie jar %q; stop them, or give them another cookie_jar", usingChannels(row.Channels), row.Name)
+		}
 		_, err := tx.ExecContext(ctx, `DELETE FROM cookie_jars WHERE id = $1`, id)
 		return err
 	})
+}
+
+// usingChannels names channels of which there is at least one.
+func usingChannels(names []string) string {
+	if len(names) == 1 {
+		return fmt.Sprintf("the channel %q uses", names[0])
+	}
+	return fmt.Sprintf("%d channels use, such as %q,", len(names), names[0])
 }
 
 // CookieJar implements cookiejars.ContentStore.

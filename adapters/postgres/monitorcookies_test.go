@@ -58,6 +58,19 @@ func TestACookieJarIsStoredEncryptedAndRenewed(t *testing.T) { // section 17.7
 	requireCode(t, s.DeleteCookieJar(t.Context(), jar.ID), cookiejars.InUse)
 	stopMonitor(t, s, using.ID)
 
+	// A channel, whose streams are not registered yet, keeps it, too.
+	c, second := newChannel(1), newChannel(2)
+	c.Template.Jar, second.Template.Jar = jar.Name, jar.Name
+	check(t, s.CreateChannel(t.Context(), c))
+	if e := requireCode(t, s.DeleteCookieJar(t.Context(), jar.ID), cookiejars.InUse); !strings.Contains(e.Message, `the channel "https://www.youtube.com/@channel1" uses`) {
+		t.Errorf("the error does not name the channel: %v", e)
+	}
+	check(t, s.CreateChannel(t.Context(), second))
+	requireCode(t, s.DeleteCookieJar(t.Context(), jar.ID), cookiejars.InUse)
+	expect(t, "the channels that use it", must(s.CookieJars(t.Context()))(t)[0].Channels, 2)
+	stopChannel(t, s, c.ID)
+	stopChannel(t, s, second.ID)
+
 	// A lost key takes the jar away, not the list. A newer one encrypts it again.
 	newer := openWithKey(t, dsn, reversing{first: "two", older: "one"})
 	check(t, newer.ResealSecrets(t.Context()))

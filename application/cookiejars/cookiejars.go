@@ -47,6 +47,7 @@ type Record struct {
 	Version    int                  // counts the contents, from 1
 	Unreadable bool                 // no key of SECRETS_KEY decrypts it
 	Monitors   int                  // active ones that use it
+	Channels   int                  // that are not stopped and use it
 	CreatedAt  time.Time
 	UploadedAt time.Time // of the newest upload
 	AcceptedAt time.Time // when a run last told that the source accepted it; zero: never since the upload
@@ -85,7 +86,7 @@ type RecordStore interface {
 	// the monitors that use it. It returns the record. Errors: *monitor.Error NotFound.
 	ReplaceCookieJar(ctx context.Context, r Record, text cookie.Text) (Record, error)
 
-	// DeleteCookieJar deletes a jar that no active monitor uses. Errors: *monitor.Error NotFound, InUse.
+	// DeleteCookieJar deletes a jar that no active monitor uses, and no channel that is not stopped. Errors: *monitor.Error NotFound, InUse.
 	DeleteCookieJar(ctx context.Context, id string) error
 }
 

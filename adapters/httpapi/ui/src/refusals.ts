@@ -13,7 +13,7 @@ export interface Refused {
 }
 
 // Their texts name what was refused and what is accepted.
-const detailed = ["INVALID_URL", "INVALID_CONFIG", "DUPLICATE_MONITOR", "DUPLICATE_CHANNEL", "MAX_MONITORS_EXCEEDED", "MONITOR_ENDED", "BODY_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE", "UNAVAILABLE", "IDEMPOTENCY_KEY_REUSED"];
+const detailed = ["INVALID_URL", "INVALID_CONFIG", "DUPLICATE_MONITOR", "DUPLICATE_CHANNEL", "MAX_MONITORS_EXCEEDED", "MONITOR_ENDED", "BODY_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE", "UNAVAILABLE", "IDEMPOTENCY_KEY_REUSED", "COOKIE_JAR_IN_USE"];
 
 export function refusalOf({ code, message, field }: Refused): Refusal {
   const { common } = text.value;

@@ -76,6 +76,7 @@ export interface CookieJar {
   state: "unused" | "accepted" | "rejected" | "unreadable";
   signed_in: boolean;
   monitors: number;
+  channels: number;
   uploaded_at: string;
   accepted_at: string | null;
   rejected_at: string | null;

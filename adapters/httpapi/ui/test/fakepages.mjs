@@ -15,10 +15,10 @@ const service = {
   settings: [["check_interval_sec", 10], ["blackout_threshold_sec", 30], ["silence_threshold_sec", 30], ["silence_db_threshold", -50], ["start_delay_tolerance_sec", 300]].map(([field, value]) => ({ field, min: 0, max: 100, default: value, whole: true, help: "" })),
   presets: [{ name: "talk", config: {} }, { name: "music", config: { silence_threshold_sec: 60, silence_db_threshold: -60, detectors: { made_up: { threshold_sec: 60, above_db: -12 } } } }],
 };
-const cookieJar = { jar_id: eventID, signed_in: true, monitors: 0, uploaded_at: at(-86400), accepted_at: null, rejected_at: null };
+const cookieJar = { jar_id: eventID, signed_in: true, monitors: 0, channels: 0, uploaded_at: at(-86400), accepted_at: null, rejected_at: null };
 export const cookieJars = [
   { ...cookieJar, name: "members", state: "accepted", monitors: 3, accepted_at: at(-240) },
-  { ...cookieJar, jar_id: "2", name: hostile.slice(0, 60), state: "rejected", monitors: 1, accepted_at: at(-9000), rejected_at: at(-7200) },
+  { ...cookieJar, jar_id: "2", name: hostile.slice(0, 60), state: "rejected", monitors: 1, channels: 2, accepted_at: at(-9000), rejected_at: at(-7200) },
   { ...cookieJar, jar_id: "3", name: "ボット確認用", state: "unused", signed_in: false },
   { ...cookieJar, jar_id: "4", name: "of before", state: "unreadable" },
 ];

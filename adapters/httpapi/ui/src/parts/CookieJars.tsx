@@ -80,7 +80,7 @@ export function CookieJars() {
                   {words.states[jar.state]}
                 </span>
                 <small class="dim">{stateOf(jar)}</small>
-                <small class="dim">{`${words.uploaded(clockDay(jar.uploaded_at, now.peek()))} · ${words.monitors(jar.monitors)}`}</small>
+                <small class="dim">{`${words.uploaded(clockDay(jar.uploaded_at, now.peek()))} · ${words.monitors(jar.monitors)}${jar.channels > 0 ? ` · ${words.channels(jar.channels)}` : ""}`}</small>
               </span>
               <Allowed to="admin">
                 <form class="actions" onSubmit={(event) => event.preventDefault()}>

@@ -30,7 +30,7 @@ export const refusals = {
     LINK_EXPIRED: "The link has expired.",
     RANGE_NOT_SATISFIABLE: "The file has no such part.",
     COOKIE_JAR_NOT_FOUND: "There is no such login.",
-    COOKIE_JAR_IN_USE: "Streams that are watched use this login.",
+    COOKIE_JAR_IN_USE: "Streams that are watched, or channels, use this login.",
     REFERENCE_NOT_FOUND: "There is no such reference.",
     CHANNEL_NOT_FOUND: "There is no such channel.",
     DUPLICATE_CHANNEL: "This channel is registered already.",

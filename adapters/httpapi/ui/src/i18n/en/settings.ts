@@ -74,6 +74,7 @@ export const settings = {
     unreadable: "It was encrypted with another SECRETS_KEY. Add that key, or replace it.",
     signedOut: "Its cookies are those of a visitor who is not signed in.",
     monitors: (n: number) => (n === 0 ? "used by no stream" : n === 1 ? "used by one stream" : `used by ${n} streams`),
+    channels: (n: number) => (n === 1 ? "by one channel" : `by ${n} channels`),
     uploaded: (time: string) => `uploaded ${time}`,
     add: "Upload a login",
     how: "Sign in in a private window, open youtube.com/robots.txt there, export the cookies as cookies.txt, and close the window. Use an account of its own.",

@@ -31,7 +31,7 @@ export const refusals: Words["refusals"] = {
     LINK_EXPIRED: "リンクの期限が切れています。",
     RANGE_NOT_SATISFIABLE: "ファイルにその範囲はありません。",
     COOKIE_JAR_NOT_FOUND: "このログイン情報はありません。",
-    COOKIE_JAR_IN_USE: "監視中の配信がこのログイン情報を使っています。",
+    COOKIE_JAR_IN_USE: "監視中の配信またはチャンネルがこのログイン情報を使っています。",
     REFERENCE_NOT_FOUND: "この参照画像は見つかりません。",
     CHANNEL_NOT_FOUND: "このチャンネルは見つかりません。",
     DUPLICATE_CHANNEL: "このチャンネルはすでに登録されています。",

@@ -76,6 +76,7 @@ export const settings: Words["settings"] = {
     unreadable: "別のSECRETS_KEYで暗号化されています。そのキーを追加するか、置き換えてください。",
     signedOut: "サインインしていない状態のCookieです。",
     monitors: (n) => (n === 0 ? "使っている配信なし" : `${n}件の配信で使用`),
+    channels: (n) => `${n}件のチャンネルで使用`,
     uploaded: (time) => `${time}にアップロード`,
     add: "ログイン情報を追加",
     how: "シークレットウィンドウでサインインし、そこでyoutube.com/robots.txtを開き、Cookieをcookies.txtとして書き出してからウィンドウを閉じてください。専用のアカウントをお使いください。",
