@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,6 +22,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/channel"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
@@ -99,10 +99,38 @@ type gateway struct {
 	audit    *audit
 }
 
-type pages func() bool
+// pages lets so many requests through, and remembers their outcomes.
+type pages struct {
+	mu       sync.Mutex
+	left     int
+	outcomes []watch.StreamState
+}
+
+type pageKey struct{}
+
+func (p *pages) set(left int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.left = left
+}
 
 // Page implements channels.Pages.
-func (p pages) Page(ctx context.Context) (context.Context, bool) { return ctx, p() }
+func (p *pages) Page(ctx context.Context) (context.Context, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.left--
+	return context.WithValue(ctx, pageKey{}, true), p.left >= 0
+}
+
+// Record implements channels.Pages.
+func (p *pages) Record(through context.Context, outcome watch.StreamState) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if through.Value(pageKey{}) == nil {
+		outcome = "through another context"
+	}
+	p.outcomes = append(p.outcomes, outcome)
+}
 
 func newGateway(t *testing.T, limit int, budget channels.Pages, listers ...*site) *gateway {
 	g := &gateway{t: t, now: noon, store: server.Store(t), workers: &monitorstest.WorkerManager{}, audit: &audit{}}
@@ -236,11 +264,21 @@ func TestTheResolverSaysWhenAStreamStarts(t *testing.T) {
 	}
 }
 
+func TestEachPageThatWasAskedForCountsForItsAddress(t *testing.T) { // section 10.3
+	counted := pages{left: 3}
+	failing := func(f channel.Failure) *site {
+		return &site{answer: func(string) (channel.Listing, error) { return channel.Listing{}, &f }}
+	}
+	g := newGateway(t, 50, &counted, failing(channel.Failure{Kind: channel.Refused}), failing(channel.Failure{Kind: channel.Network, NotAsked: true}), &site{answer: page(stream(1, channel.Live, time.Time{}))})
+	g.register("@example")
+	g.run(noon.Add(time.Second))
+	expect.Equal(t, "the outcomes", counted.outcomes, []watch.StreamState{watch.Blocked, watch.CircuitOpen, watch.Live})
+}
+
 func TestWhileTheBudgetIsUsedUpNoPageIsRead(t *testing.T) {
-	var left atomic.Int64
-	left.Store(3)
+	budget := &pages{left: 3}
 	first := &site{answer: page(stream(1, channel.Live, time.Time{}))}
-	g := newGateway(t, 50, pages(func() bool { return left.Add(-1) >= 0 }), first)
+	g := newGateway(t, 50, budget, first)
 	for n := range 5 {
 		g.register(fmt.Sprint("@example", n))
 	}
@@ -249,7 +287,7 @@ func TestWhileTheBudgetIsUsedUpNoPageIsRead(t *testing.T) {
 	if first.requests() != 3 {
 		t.Errorf("%d pages were read", first.requests())
 	}
-	left.Store(5)
+	budget.set(5)
 	g.run(noon.Add(2 * time.Minute))
 	if first.requests() != 5 {
 		t.Errorf("%d pages were read once the budget allows it", first.requests())

@@ -68,7 +68,12 @@ func (d *Discovery) askLister(ctx context.Context, lister Lister, address channe
 		}
 		ctx = through
 	}
-	ctx, cancel := context.WithTimeout(ctx, listTimeout)
+	limited, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
-	return lister.List(ctx, string(address))
+	l, err := lister.List(limited, string(address))
+	failure, _ := errors.AsType[*channel.Failure](err)
+	if d.cfg.Pages != nil && (err == nil || failure != nil) && ctx.Err() == nil { // what was given up says nothing
+		d.cfg.Pages.Record(ctx, channel.StateOf(failure))
+	}
+	return l, err
 }

@@ -106,10 +106,14 @@ type Logins interface {
 	With(ctx context.Context, jar string, stream monitor.StreamURL) (context.Context, error)
 }
 
-// Pages holds the budget of questions of each egress address (section 10.3).
+// Pages holds the budget of questions of each egress address, and whether it rests (section 10.3). The resolver of streams
+// has the same.
 type Pages interface {
 	// Page returns the context of a request for the page of a channel. ok is false if the budget holds it back.
 	Page(ctx context.Context) (through context.Context, ok bool)
+
+	// Record records the outcome of a request in its context.
+	Record(through context.Context, outcome watch.StreamState)
 }
 
 // CallbackPolicy decides where webhooks may go, as monitors.CallbackPolicy.

@@ -13,6 +13,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/application/worker/request"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
 // expiredChannels is how many events, and stopped channels, one run deletes.
@@ -39,13 +40,18 @@ func (a *assembly) newChannels(audit *keyring.Audit) (*channels.Service, []super
 	}
 }
 
-// pageBudget counts the pages of channels against the budgets of the egress addresses, which the resolvers share.
+// pageBudget counts the pages of channels, and those that fail, for the egress addresses, which the resolvers share.
 type pageBudget struct{ egress *proxies.Chooser }
 
 // Page implements channels.Pages.
 func (b pageBudget) Page(ctx context.Context) (context.Context, bool) {
 	address, ok := b.egress.Page(monitor.YouTube)
 	return request.WithEgress(ctx, address), ok
+}
+
+// Record implements channels.Pages.
+func (b pageBudget) Record(through context.Context, outcome watch.StreamState) {
+	b.egress.RecordPage(monitor.YouTube, request.Egress(through), outcome)
 }
 
 // channelAudit records in the audit list what is done for channels.

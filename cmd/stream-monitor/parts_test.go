@@ -13,8 +13,10 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/application/worker/request"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
+	"github.com/stream-monitor/stream-monitor/domain/egress"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
 	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
@@ -68,6 +70,30 @@ func TestAChannelIsListedThroughTheChosenAddress(t *testing.T) {
 	expect.Equal(t, "the proxy was asked for", <-asked, "CONNECT www.youtube.com:443")
 	_, err = ways[1].List(ctx, "https://www.youtube.com/@someone")
 	expect.Failure(t, err, "unreadable", "through "+proxy.URL, "--flat-playlist")
+}
+
+func TestPagesOfChannelsShareTheAddressesOfStreams(t *testing.T) { // section 10.3
+	tool := filepath.Join(t.TempDir(), "tool")
+	must.Do(t, os.WriteFile(tool, []byte("#!/bin/sh\nexit 1\n"), 0o700))
+	flags := config.WatchingFlags{YTDLPPath: tool, StreamlinkPath: tool, EgressProxies: "direct,http://a.example:1", EgressQuestions: "100"}
+	tools := newResolvingTools(flags, slog.New(slog.DiscardHandler))
+	pages := pageBudget{tools.egress}
+	url := must.Get(monitor.ParseStreamURL("https://www.youtube.com/watch?v=abcdefghijk"))(t)
+	resolver := tools.sources(flags, slog.New(slog.DiscardHandler))[monitor.YouTube].Resolver
+	first := resolver.Resolve(t.Context(), url).Egress
+	for range egress.MaxFailures {
+		pages.Record(request.WithEgress(t.Context(), first), watch.RateLimited)
+	}
+	through, ok := pages.Page(t.Context())
+	other := resolver.Resolve(t.Context(), url).Egress
+	if other == first || request.Egress(through) != other || !ok {
+		t.Errorf("pages have failed through %s; the stream is asked about through %s, the next page through %s", first, other, request.Egress(through))
+	}
+	for _, a := range tools.egress.Status() {
+		if want := map[bool]int{true: 1, false: 2}[a.Name == first]; a.Questions != want || (a.RestSec > 0) != (a.Name == first) {
+			t.Errorf("the status has %+v, want %d questions", a, want)
+		}
+	}
 }
 
 func TestADecoderThatIsMissingIsLoggedOnce(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
 // Listing is what a source says of a channel's streams at one moment.
@@ -58,8 +59,32 @@ const (
 
 // Failure says why a channel could not be read. Only NotFound and NoStreams say something of the channel.
 type Failure struct {
-	Kind   FailureKind
-	Detail string // one line, without a secret
+	Kind     FailureKind
+	Detail   string // one line, without a secret
+	NotAsked bool   // nobody was asked: the tool has failed repeatedly, or too many ran
+}
+
+// StateOf returns the state of a stream that stands for the outcome of a question about a channel: to circuit breakers and
+// egress addresses both are the same. A nil Failure is an answer, and so is one that says something of the channel.
+func StateOf(f *Failure) watch.StreamState {
+	if f == nil {
+		return watch.Live
+	}
+	if f.NotAsked {
+		return watch.CircuitOpen
+	}
+	switch f.Kind {
+	case NotFound, NoStreams:
+		return watch.Live
+	case Refused:
+		return watch.Blocked
+	case RateLimited:
+		return watch.RateLimited
+	case Network:
+		return watch.Unreachable
+	case Unreadable, ToolFailed:
+	}
+	return watch.ToolFailed
 }
 
 // Error returns the kind and the detail.

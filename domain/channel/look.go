@@ -12,7 +12,7 @@ import (
 // nothing, and an incomplete one ends nothing by what it lacks.
 func (c *Channel) Read(now time.Time, l Listing, jitter float64) []Event {
 	if c.SourceID != "" && l.ID != "" && l.ID != c.SourceID {
-		return c.Fail(now, Failure{Unreadable, fmt.Sprintf("the answer is about the channel %s, not %s", monitor.CleanLine(l.ID), c.SourceID)}, jitter)
+		return c.Fail(now, Failure{Kind: Unreadable, Detail: fmt.Sprintf("the answer is about the channel %s, not %s", monitor.CleanLine(l.ID), c.SourceID)}, jitter)
 	}
 	before := c.Reading.ReadAt
 	for into, from := range map[*string]string{&c.SourceID: l.ID, &c.Handle: l.Handle, &c.Title: cleanTitle(l.Title)} {

@@ -148,6 +148,41 @@ func TestAStreamThatWasNotAskedIsNotHeldBack(t *testing.T) {
 	}
 }
 
+func TestPagesOfChannelsShareTheFailures(t *testing.T) { // section 10.3
+	c := newClock(0, "a", "b")
+	pages := func(n int, state watch.StreamState) {
+		for range n {
+			c.RecordPage(c.now, "a", state)
+		}
+	}
+	pages(9, watch.Blocked)
+	pages(1, watch.Live)
+	pages(5, watch.RateLimited)
+	pages(3, watch.ToolFailed)
+	pages(3, watch.CircuitOpen)
+	c.fail("a", 4, watch.Blocked)
+	if got := c.status("a"); got.RestSec != 0 || got.Failures != 9 || *got.LastFailure != egress.Blocked {
+		t.Errorf("after 9 failures it is %+v", got)
+	}
+	pages(1, watch.Live) // the source shows pages and refuses streams
+	if got := c.status("a"); got.Failures != 4 {
+		t.Errorf("an answered page leaves %d failures, want those of the streams", got.Failures)
+	}
+	pages(6, watch.Unreachable)
+	if got := c.status("a"); got.RestSec == 0 {
+		t.Errorf("after 10 failures it is %+v", got)
+	}
+	if name, ok := c.Page(c.now); name != "b" || !ok {
+		t.Errorf("the next page is read through %q", name)
+	}
+	c.now = c.now.Add(egress.RestTime)
+	pages(1, watch.Live)
+	c.fail("a", 1, watch.Upcoming)
+	if got := c.status("a"); got.Failures != 0 || got.RestSec != 0 {
+		t.Errorf("after an answer of a stream it is %+v", got)
+	}
+}
+
 func TestPagesOfChannelsShareTheBudget(t *testing.T) { // section 10.3
 	c := newClock(100, "a", "b")
 	read := map[string]int{}

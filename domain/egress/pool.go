@@ -28,13 +28,14 @@ type Pool struct {
 
 // address is one way to the source.
 type address struct {
-	name       string
-	failures   int       // in a row
-	failsSince time.Time // the first of them
-	last       Failure   // the newest of them
-	restsUntil time.Time
-	asked      hourCount
-	stretched  time.Duration // interval of the polls of a stream while the budget stretches it; 0: it does not
+	name         string
+	failures     int       // in a row
+	pageFailures int       // how many of these are of pages
+	failsSince   time.Time // the first of them
+	last         Failure   // the newest of them
+	restsUntil   time.Time
+	asked        hourCount
+	stretched    time.Duration // interval of the polls of a stream while the budget stretches it; 0: it does not
 }
 
 // NewPool makes a Pool of addresses, of which there is at least one. Their names differ. budget
@@ -112,10 +113,32 @@ func (p *Pool) Record(now time.Time, url monitor.StreamURL, name string, u watch
 		return nil
 	}
 	a.asked.add(now, u == watch.UrgencyPoll)
+	if s := p.streams[url]; s != nil && state.Known() {
+		s.answeredAt, s.waiting = now, state == watch.Upcoming || state == watch.Offline
+	}
+	return p.recordState(now, a, state)
+}
+
+// RecordPage records what became of the reading of a channel's page that Page let through: any known state of a stream
+// stands for an answer. A failure counts as that of a stream. An answer takes back what pages have failed before it, but not
+// what streams have: a source may show its pages to an address, and refuse it the streams.
+func (p *Pool) RecordPage(now time.Time, name string, state watch.StreamState) (notices []Notice) {
+	a := p.named(name)
+	if a == nil {
+		return nil
+	}
+	if ofStreams := a.failures - a.pageFailures; state.Known() && ofStreams > 0 {
+		a.failures, a.pageFailures = ofStreams, 0
+		return nil
+	}
+	if failureOf(state) != "" {
+		a.pageFailures++
+	}
+	return p.recordState(now, a, state)
+}
+
+func (p *Pool) recordState(now time.Time, a *address, state watch.StreamState) (notices []Notice) {
 	if state.Known() {
-		if s := p.streams[url]; s != nil {
-			s.answeredAt, s.waiting = now, state == watch.Upcoming || state == watch.Offline
-		}
 		return p.recordAnswer(now, a)
 	}
 	if failure := failureOf(state); failure != "" {
@@ -130,11 +153,11 @@ func (p *Pool) recordAnswer(now time.Time, a *address) (notices []Notice) {
 	if p.allFailing() {
 		for _, other := range p.addresses {
 			if p.unproven(other) {
-				other.failures, other.last = 0, ""
+				other.failures, other.pageFailures, other.last = 0, 0, ""
 			}
 		}
 	}
-	a.failures, a.last = 0, ""
+	a.failures, a.pageFailures, a.last = 0, 0, ""
 	p.answeredAt, p.allFail = now, false
 	if !a.restsUntil.IsZero() {
 		notices = append(notices, a.endRest())

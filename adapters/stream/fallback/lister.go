@@ -34,7 +34,7 @@ type guardedLister struct {
 func (g guardedLister) List(ctx context.Context, address string) (found channel.Listing, err error) {
 	if g.queue != nil {
 		if err := g.queue.acquire(ctx); err != nil {
-			return found, &channel.Failure{Kind: channel.Network, Detail: notAsked(err).Detail}
+			return found, &channel.Failure{Kind: channel.Network, Detail: notAsked(err).Detail, NotAsked: true}
 		}
 		defer g.queue.release()
 	}
@@ -47,7 +47,7 @@ func (g guardedLister) List(ctx context.Context, address string) (found channel.
 		return found, err
 	}
 	last := b.getLastFailure()
-	return channel.Listing{}, &channel.Failure{Kind: kinds[last.State], Detail: shorten(g.name+" is not asked for a while, because it failed repeatedly: "+last.Detail, 2*detailLimit)}
+	return channel.Listing{}, &channel.Failure{Kind: kinds[last.State], Detail: shorten(g.name+" is not asked for a while, because it failed repeatedly: "+last.Detail, 2*detailLimit), NotAsked: true}
 }
 
 // kinds are the kinds of failure by what breakers call them. Each other kind is one of the tool.
@@ -55,17 +55,12 @@ var kinds = map[watch.StreamState]channel.FailureKind{
 	watch.Blocked: channel.Refused, watch.RateLimited: channel.RateLimited, watch.Unreachable: channel.Network, watch.ToolFailed: channel.ToolFailed,
 }
 
-// outcome returns what a breaker has to know of a question: any state that is known stands for an answer.
+// outcome returns what a breaker has to know of a question.
 func (g guardedLister) outcome(err error) watch.Resolution {
 	failure, failed := errors.AsType[*channel.Failure](err)
-	if !failed || failure.Kind == channel.NotFound || failure.Kind == channel.NoStreams {
-		return watch.Resolution{State: watch.Live}
-	}
-	r := watch.Resolution{State: watch.ToolFailed, Source: g.name, Detail: failure.Detail}
-	for state, kind := range kinds {
-		if kind == failure.Kind {
-			r.State = state
-		}
+	r := watch.Resolution{State: channel.StateOf(failure)}
+	if failed {
+		r.Source, r.Detail = g.name, failure.Detail
 	}
 	return r
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/stream/fallback"
 	"github.com/stream-monitor/stream-monitor/application/worker/request"
 	"github.com/stream-monitor/stream-monitor/domain/channel"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
 	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 )
 
@@ -35,6 +36,12 @@ func (f *fakeLister) List(ctx context.Context, _ string) (channel.Listing, error
 		return channel.Listing{}, &channel.Failure{Kind: f.kind, Detail: "it is " + string(f.kind)}
 	}
 	return channel.Listing{ID: "UC"}, nil
+}
+
+// stateOf returns what a failure says to an egress address.
+func stateOf(err error) watch.StreamState {
+	failure, _ := errors.AsType[*channel.Failure](err)
+	return channel.StateOf(failure)
 }
 
 // kindOf returns the kind of a failure; empty: there is none.
@@ -68,7 +75,7 @@ func TestAWayThatFailsForManyChannelsIsNotAskedForAWhile(t *testing.T) {
 					expect.Equal(t, "asked", way.asked, fallback.MaxFailures+1)
 					return
 				}
-				if kindOf(err) != opens || !strings.Contains(err.Error(), "browse is not asked for a while") || !strings.Contains(err.Error(), "it is "+string(kind)) || way.asked != fallback.MaxFailures {
+				if stateOf(err) != watch.CircuitOpen || kindOf(err) != opens || !strings.Contains(err.Error(), "browse is not asked for a while") || !strings.Contains(err.Error(), "it is "+string(kind)) || way.asked != fallback.MaxFailures {
 					t.Errorf("asked %d times, then got %v", way.asked, err)
 				}
 				expect.Text(t, "the log", log.String(), "A tool fails repeatedly", "tool=browse")
@@ -103,7 +110,7 @@ func TestAListByAToolWaitsForItsTurn(t *testing.T) {
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		if _, err := l.List(ctx, "@second"); kindOf(err) != channel.Network || way.asked != 1 {
+		if _, err := l.List(ctx, "@second"); kindOf(err) != channel.Network || stateOf(err) != watch.CircuitOpen || way.asked != 1 {
 			t.Errorf("asked %d times, got %v", way.asked, err)
 		}
 		if _, err := l.List(t.Context(), "@second"); err != nil || way.asked != 2 {

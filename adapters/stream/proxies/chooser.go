@@ -82,6 +82,16 @@ func (c *Chooser) Page(source monitor.SourceName) (address string, ok bool) {
 	return c.pool(source).Page(time.Now())
 }
 
+// RecordPage records what became of the reading of a page, as egress.Pool does. A nil Chooser records nothing.
+func (c *Chooser) RecordPage(source monitor.SourceName, address string, state watch.StreamState) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.logNotices(source, c.pool(source).RecordPage(time.Now(), address, state))
+}
+
 // Status returns the state of every address for each source. A nil Chooser has none.
 func (c *Chooser) Status() (all []egress.Status) {
 	if c == nil {
