@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/application/officialstates"
+	"github.com/stream-monitor/stream-monitor/domain/channel"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/officialstate"
 )
@@ -90,6 +92,29 @@ func TestTheUnitsAreCountedAcrossGateways(t *testing.T) { // S23
 	expect(t, "units", account.Used, 1)
 	expect(t, "what the other one stored", account.Failures, 7)
 	expect(t, "a round is due", account.Due(now.Add(29*time.Second), "key"), false)
+}
+
+// uploadsAPI lists no streams of any channel.
+type uploadsAPI struct{ calls int }
+
+func (a *uploadsAPI) List(context.Context, string) (channel.Listing, error) {
+	a.calls++
+	return channel.Listing{By: "data-api"}, nil
+}
+
+func TestUploadsAreListedWithinTheUnitsOfAllGateways(t *testing.T) {
+	s, _ := newStore(t)
+	zone := must(time.LoadLocation(officialstate.Zone))(t)
+	api := &uploadsAPI{}
+	uploads := officialstates.NewService(s, nil, officialstates.Config{Key: "k", Zone: zone, Now: time.Now, Log: slog.New(slog.DiscardHandler)}).Uploads(api)
+	must(uploads.List(t.Context(), "https://www.youtube.com/@a"))(t)
+	expect(t, "units", must(s.OfficialAccount(t.Context()))(t).Used, officialstate.UploadsUnits+officialstate.HandleUnits)
+	check(t, s.ChangeOfficialAccount(t.Context(), func(a *officialstate.Account) { a.Uploads = officialstate.MaxUploads }))
+	_, err := uploads.List(t.Context(), "https://www.youtube.com/@a")
+	failure, _ := errors.AsType[*channel.Failure](err)
+	if failure == nil || failure.Kind != channel.Refused || api.calls != 1 {
+		t.Errorf("%d calls, then %v", api.calls, err)
+	}
 }
 
 // officialAPI is an API that has every video, each upcoming, unless it refuses the call with this number.

@@ -42,4 +42,7 @@ type Tools struct {
 	// logs call it. Each has circuit breakers of its own.
 	YTDLPLister func(Site) channels.Lister
 	Guarded     func(name string, l channels.Lister) channels.Lister
+
+	// Uploads lists the uploads of channels by the YouTube Data API; nil: there is no key.
+	Uploads channels.Lister
 }

@@ -24,7 +24,7 @@ const (
 	MaxBody = 1 << 20          // bytes; 50 videos take about 15 KB
 )
 
-const service = "https://www.googleapis.com/youtube/v3/videos"
+const service = "https://www.googleapis.com/youtube/v3"
 
 // fields limits the answer to what officialstate.Video has, and kind, which shows that the answer is the API's.
 const fields = "kind,items(id,snippet/liveBroadcastContent,liveStreamingDetails(actualStartTime,actualEndTime),status/uploadStatus)"
@@ -57,7 +57,23 @@ func (c *Client) Fingerprint() string {
 func (c *Client) Videos(ctx context.Context, ids []string) officialstate.Response {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
-	r, err := c.request(ctx, ids)
+	return c.videos(ctx, ids, fields)
+}
+
+// videos asks about videos, and limits the answer to some fields.
+func (c *Client) videos(ctx context.Context, ids []string, fields string) (r officialstate.Response) {
+	var videos []officialstate.Video
+	r = c.call(ctx, "videos", url.Values{"part": {"snippet,liveStreamingDetails,status"}, "id": {strings.Join(ids, ",")}, "fields": {fields}}, func(body []byte) (err error) {
+		videos, err = readVideos(body)
+		return err
+	})
+	r.Videos = videos
+	return r
+}
+
+// call makes one call. read reads the body of an answer. The Detail of the response says why there is none.
+func (c *Client) call(ctx context.Context, method string, query url.Values, read func(body []byte) error) officialstate.Response {
+	r, err := c.request(ctx, method, query, read)
 	if err != nil {
 		r.Detail = err.Error()
 	}
@@ -66,9 +82,8 @@ func (c *Client) Videos(ctx context.Context, ids []string) officialstate.Respons
 }
 
 // request makes one call. Errors: no response, or one that another server has sent.
-func (c *Client) request(ctx context.Context, ids []string) (r officialstate.Response, err error) {
-	query := url.Values{"part": {"snippet,liveStreamingDetails,status"}, "id": {strings.Join(ids, ",")}, "fields": {fields}}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.service+"?"+query.Encode(), nil)
+func (c *Client) request(ctx context.Context, method string, query url.Values, read func(body []byte) error) (r officialstate.Response, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.service+"/"+method+"?"+query.Encode(), nil)
 	if err != nil {
 		return r, fmt.Errorf("make the request: %w", err)
 	}
@@ -90,7 +105,7 @@ func (c *Client) request(ctx context.Context, ids []string) (r officialstate.Res
 	case len(body) > MaxBody:
 		return r, fmt.Errorf("the response has more than %d bytes", MaxBody)
 	case r.Status == http.StatusOK:
-		r.Videos, err = readVideos(body)
+		err = read(body)
 	default:
 		r.Reasons, r.Detail = readRefusal(body)
 	}
@@ -103,10 +118,10 @@ func readVideos(body []byte) (videos []officialstate.Video, err error) {
 		Kind  string
 		Items []struct {
 			ID      string
-			Snippet struct{ LiveBroadcastContent string }
+			Snippet struct{ Title, LiveBroadcastContent string }
 			Status  struct{ UploadStatus string }
 
-			LiveStreamingDetails struct{ ActualStartTime, ActualEndTime time.Time }
+			LiveStreamingDetails struct{ ScheduledStartTime, ActualStartTime, ActualEndTime time.Time }
 		}
 	}
 	if err := json.Unmarshal(body, &answer); err != nil || answer.Kind != "youtube#videoListResponse" {
@@ -116,6 +131,7 @@ func readVideos(body []byte) (videos []officialstate.Video, err error) {
 		videos = append(videos, officialstate.Video{
 			ID: v.ID, Broadcast: v.Snippet.LiveBroadcastContent, Upload: v.Status.UploadStatus,
 			ActualStart: v.LiveStreamingDetails.ActualStartTime, ActualEnd: v.LiveStreamingDetails.ActualEndTime,
+			Title: v.Snippet.Title, ScheduledStart: v.LiveStreamingDetails.ScheduledStartTime,
 		})
 	}
 	return videos, nil

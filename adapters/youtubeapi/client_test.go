@@ -31,7 +31,7 @@ func ask(t *testing.T, handler http.HandlerFunc) officialstate.Response {
 	defer server.Close()
 	client := server.Client()
 	defer client.CloseIdleConnections()
-	return youtubeapi.NewAt(server.URL+"/videos", client, key).Videos(t.Context(), []string{"abcdefghijk", "lmnopqrstuv"})
+	return youtubeapi.NewAt(server.URL, client, key).Videos(t.Context(), []string{"abcdefghijk", "lmnopqrstuv"})
 }
 
 func TestTheAnswerOfTheAPIIsRead(t *testing.T) {
@@ -48,7 +48,7 @@ func TestTheAnswerOfTheAPIIsRead(t *testing.T) {
 			{"id":"lmnopqrstuv","snippet":{"liveBroadcastContent":"none"}}]}`)
 	})
 	expect.Equal(t, "the response", got, officialstate.Response{Status: 200, Videos: []officialstate.Video{
-		{ID: "abcdefghijk", Broadcast: "upcoming", Upload: "uploaded", ActualStart: time.Date(2026, 1, 15, 20, 1, 2, 0, time.UTC)},
+		{ID: "abcdefghijk", Broadcast: "upcoming", Upload: "uploaded", ActualStart: time.Date(2026, 1, 15, 20, 1, 2, 0, time.UTC), ScheduledStart: time.Date(2026, 1, 15, 20, 0, 0, 0, time.UTC)},
 		{ID: "lmnopqrstuv", Broadcast: "none"},
 	}})
 }

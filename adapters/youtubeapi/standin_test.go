@@ -17,14 +17,20 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
-// TestEachStateOfTheStandIn asks the stand-in for YouTube at the real URL, as the suites do.
-func TestEachStateOfTheStandIn(t *testing.T) {
+// standIn starts a stand-in for YouTube, which answers at the real URLs, as in the suites.
+func standIn(t *testing.T) (*youtube.Server, *http.Transport) {
+	t.Helper()
 	y := must.Get(youtube.Start(youtube.Config{}))(t)
 	t.Cleanup(func() { _ = y.Close() })
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(must.Get(os.ReadFile(y.CAFile()))(t))
 	transport := &http.Transport{Proxy: http.ProxyURL(must.Get(url.Parse(y.Proxy()))(t)), TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}
 	t.Cleanup(transport.CloseIdleConnections)
+	return y, transport
+}
+
+func TestEachStateOfTheStandIn(t *testing.T) {
+	y, transport := standIn(t)
 	ask := func(key string, ids ...string) officialstate.Response {
 		return youtubeapi.New(&http.Client{Transport: transport}, key).Videos(t.Context(), ids)
 	}

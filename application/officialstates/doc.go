@@ -3,6 +3,8 @@
 //
 //	streams, account ──▶ Account.Begin ──▶ one call for each 50 ──▶ states ──▶ stored, in answers to reports ──▶ workers
 //
+// Uploads lists the streams of a channel by the same API, for when other ways fail, within a share of the units.
+//
 // Units are counted before they are used, in the store: a restart or two leaders at once use no more than the day has.
 // A round that fails changes no state. It is logged when the kind of failure changes.
 package officialstates

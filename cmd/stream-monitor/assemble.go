@@ -141,6 +141,10 @@ func (a *assembly) makeServices(ctx context.Context) (err error) {
 	audit := keyring.NewAudit(a.store, a.settings.EventRetention, a.log)
 	incidentService := incidents.NewService(a.store)
 	a.thumbnails = evidences.NewThumbnails(a.store, a.clock)
+	askOfficialStates, err := a.newOfficialStates()
+	if err != nil {
+		return err
+	}
 	channelService, findChannels := a.newChannels(audit)
 	a.services = httpapi.Services{
 		Monitors: a.monitors, Workers: a.workers, Evidence: a.evidence, History: history, Incidents: incidentService, Feed: a.feed,
@@ -157,8 +161,8 @@ func (a *assembly) makeServices(ctx context.Context) (err error) {
 		{Name: "audit list", Every: eventsInterval, Run: audit.Expire},
 		{Name: "destinations", Every: purgeInterval, Run: a.store.PurgeDestinations},
 	}
-	a.tasks = append(a.tasks, findChannels...)
-	return a.addOfficialStates()
+	a.tasks = append(append(a.tasks, findChannels...), askOfficialStates...)
+	return nil
 }
 
 // makeSupervisor makes the supervisor, for which what answers callers and workers has waited.

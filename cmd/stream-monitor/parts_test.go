@@ -70,6 +70,12 @@ func TestAChannelIsListedThroughTheChosenAddress(t *testing.T) {
 	expect.Equal(t, "the proxy was asked for", <-asked, "CONNECT www.youtube.com:443")
 	_, err = ways[1].List(ctx, "https://www.youtube.com/@someone")
 	expect.Failure(t, err, "unreadable", "through "+proxy.URL, "--flat-playlist")
+
+	// The key of the API may be restricted to one address.
+	tools := newResolvingTools(config.WatchingFlags{EgressProxies: proxy.URL + ",direct"}, slog.New(slog.DiscardHandler))
+	_, err = newYouTubeAPI(tools.proxies, "key").List(request.WithEgress(t.Context(), "direct"), "https://www.youtube.com/@someone")
+	expect.Failure(t, err, "network", "Forbidden")
+	expect.Equal(t, "the first proxy was asked for", <-asked, "CONNECT www.googleapis.com:443")
 }
 
 func TestPagesOfChannelsShareTheAddressesOfStreams(t *testing.T) { // section 10.3

@@ -35,6 +35,7 @@ type resolvingTools struct {
 	transport http.RoundTripper // of our own requests to sources
 	forks     *ytdlp.ForkServer // nil: every question starts yt-dlp
 	host      *fallback.Host    // nil: every question is asked at once
+	uploads   channels.Lister   // nil: there is no key of the YouTube Data API
 }
 
 func newResolvingTools(f config.WatchingFlags, log *slog.Logger) resolvingTools {
@@ -68,6 +69,7 @@ func (r resolvingTools) tools(f config.WatchingFlags, log *slog.Logger) stream.T
 		},
 		YTDLPLister: func(s stream.Site) channels.Lister { return fallback.NewLister(ytdlp.Source, newYTDLP(s), r.host, log) },
 		Guarded:     func(name string, l channels.Lister) channels.Lister { return fallback.NewLister(name, l, nil, log) },
+		Uploads:     r.uploads,
 	}
 }
 

@@ -12,6 +12,10 @@ import (
 const (
 	UnitsPerDay = 10_000 // of one project; each call costs one, also one that is refused
 	PerCall     = 50     // ids
+
+	UploadsUnits = 2     // of one list of the uploads of a channel: of the list, and of the states
+	HandleUnits  = 1     // more, if the ID of the channel is not known
+	MaxUploads   = 2_000 // units a day for the uploads of channels; the rest is for states
 )
 
 const (
@@ -23,6 +27,9 @@ const (
 
 	// Tick is how often the gateway looks whether a round is due.
 	Tick = 5 * time.Second
+
+	// uploadsAhead is how much earlier than they are due units for the uploads of channels may be used.
+	uploadsAhead = time.Hour
 
 	// lateReset is how long after its midnight the API may still refuse a new day's questions: its clock, or ours, is late.
 	lateReset = time.Hour
@@ -39,6 +46,7 @@ type Account struct {
 	Key     string    `json:"key"`               // tells one API key from another, without revealing it
 	Day     time.Time `json:"day"`               // when the day began in which Used was counted
 	Used    int       `json:"used"`              // units
+	Uploads int       `json:"uploads,omitempty"` // of Used, for the uploads of channels
 	AskedAt time.Time `json:"asked_at,omitzero"` // when the newest round began
 	Streams int       `json:"streams"`           // of that round
 	NextAt  time.Time `json:"next_at,omitzero"`  // when the next one is due
@@ -68,12 +76,7 @@ func (a *Account) Begin(now time.Time, key string, streams []Stream, zone *time.
 	if len(streams) == 0 || !a.Due(now, key) {
 		return nil
 	}
-	if a.Key != key {
-		*a = Account{Key: key}
-	}
-	if today := dayOf(now, zone); !a.Day.Equal(today) {
-		a.Day, a.Used = today, 0
-	}
+	a.beginDay(now, key, zone)
 	untilReset, left := nextDay(now, zone).Sub(now), UnitsPerDay-a.Used
 	if left <= 0 {
 		a.NextAt = nextDay(now, zone)
@@ -88,6 +91,34 @@ func (a *Account) Begin(now time.Time, key string, streams []Stream, zone *time.
 	asked = asked[:min(len(asked), calls*PerCall)]
 	a.Streams = len(asked)
 	return asked
+}
+
+// beginDay counts anew if the day or the key is another one.
+func (a *Account) beginDay(now time.Time, key string, zone *time.Location) {
+	if a.Key != key {
+		*a = Account{Key: key}
+	}
+	if today := dayOf(now, zone); !a.Day.Equal(today) {
+		a.Day, a.Used, a.Uploads = today, 0, 0
+	}
+}
+
+// SpendOnUploads counts the units of a list of uploads that is about to be made at now. It reports false, and counts
+// nothing, if the API refuses the key at present, or there are no more units for uploads. Of MaxUploads as much may be
+// used as of the day has passed by uploadsAhead from now, so that a morning leaves units for the evening.
+func (a *Account) SpendOnUploads(now time.Time, key string, zone *time.Location, units int) bool {
+	refused := a.Failure.Kind == QuotaExceeded || a.Failure.Kind == KeyRefused
+	if a.Key == key && refused && now.Before(a.NextAt) {
+		return false
+	}
+	a.beginDay(now, key, zone)
+	day := nextDay(now, zone).Sub(a.Day)
+	share := int(MaxUploads * min(now.Sub(a.Day)+uploadsAhead, day) / day)
+	if a.Uploads+units > share || a.Used+units > UnitsPerDay {
+		return false
+	}
+	a.Uploads, a.Used = a.Uploads+units, a.Used+units
+	return true
 }
 
 // End takes in the outcome of the round that Begin has begun; nil: each call was answered.

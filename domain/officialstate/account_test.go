@@ -32,6 +32,44 @@ func streams(n int) (all []officialstate.Stream) {
 	return all
 }
 
+func TestUploadsHaveAShareOfTheDay(t *testing.T) {
+	zone := pacific(t)
+	midnight := time.Date(2026, 6, 1, 0, 0, 0, 0, zone)
+	noon := midnight.Add(12 * time.Hour)
+	const lists = officialstate.MaxUploads * 13 / 24 / officialstate.UploadsUnits // an hour ahead of noon
+	refused := func(kind officialstate.FailureKind) officialstate.Account {
+		return officialstate.Account{Key: key, Day: midnight, NextAt: noon.Add(time.Minute), Failure: officialstate.Failure{Kind: kind}, Failures: 1}
+	}
+	for name, c := range map[string]struct {
+		before officialstate.Account
+		lists  int
+	}{
+		"a first day":                        {officialstate.Account{}, lists},
+		"a day with many rounds":             {officialstate.Account{Key: key, Day: midnight, Used: officialstate.UnitsPerDay - 11}, 5},
+		"a morning that used its share":      {officialstate.Account{Key: key, Day: midnight, Used: 1000, Uploads: 1000}, (officialstate.MaxUploads*13/24 - 1000) / 2},
+		"a day whose share is used":          {officialstate.Account{Key: key, Day: midnight, Used: 5000, Uploads: officialstate.MaxUploads}, 0},
+		"the day after that":                 {officialstate.Account{Key: key, Day: midnight.AddDate(0, 0, -1), Used: 5000, Uploads: officialstate.MaxUploads}, lists},
+		"another key":                        {officialstate.Account{Key: "another", Day: midnight, Uploads: officialstate.MaxUploads, Failure: *quotaExceeded, NextAt: noon.Add(time.Hour)}, lists},
+		"a key without units until midnight": {refused(officialstate.QuotaExceeded), 0},
+		"a key that is refused":              {refused(officialstate.KeyRefused), 0},
+		"a server that fails":                {refused(officialstate.Unreachable), lists},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, made := c.before, 0
+			for a.SpendOnUploads(noon, key, zone, officialstate.UploadsUnits) {
+				made++
+			}
+			equal(t, "lists", made, c.lists)
+			equal(t, "units", a.Uploads <= officialstate.MaxUploads && a.Used <= officialstate.UnitsPerDay, true)
+		})
+	}
+	evening := officialstate.Account{Key: key, Day: midnight, Uploads: officialstate.MaxUploads - 3}
+	last := midnight.Add(23*time.Hour + 30*time.Minute)
+	equal(t, "the last units of a day", []bool{
+		evening.SpendOnUploads(last, key, zone, 3), evening.SpendOnUploads(last, key, zone, 1),
+	}, []bool{true, false})
+}
+
 func TestRoundsAreAsFarApartAsTheDayAllows(t *testing.T) {
 	zone := pacific(t)
 	midnight := time.Date(2026, 6, 1, 0, 0, 0, 0, zone)

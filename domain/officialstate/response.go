@@ -16,6 +16,10 @@ type Video struct {
 	ActualStart time.Time // liveStreamingDetails.actualStartTime
 	ActualEnd   time.Time // liveStreamingDetails.actualEndTime
 	Upload      string    // status.uploadStatus
+
+	// For lists of channels alone.
+	Title          string
+	ScheduledStart time.Time // liveStreamingDetails.scheduledStartTime
 }
 
 // Status returns the state of the stream; unknown: only the page can tell it, as for a video that never was

@@ -17,9 +17,14 @@ func Source(t stream.Tools) worker.Source {
 }
 
 // Listers makes the ways to list the streams of a channel of YouTube, in the order in which they are asked: its own
-// request, which costs one exchange, and yt-dlp, which outlives a change of that request.
+// request, which costs one exchange; yt-dlp, which outlives a change of that request; and with a key the official API,
+// which answers also an address that YouTube refuses.
 func Listers(t stream.Tools) []channels.Lister {
-	return []channels.Lister{t.Guarded(browse.Source, browse.New(t.Client)), t.YTDLPLister(Site(t.Choices))}
+	all := []channels.Lister{t.Guarded(browse.Source, browse.New(t.Client)), t.YTDLPLister(Site(t.Choices))}
+	if t.Uploads != nil {
+		all = append(all, t.Uploads)
+	}
+	return all
 }
 
 // Site is YouTube as yt-dlp and streamlink are asked about it, as an operator chooses.

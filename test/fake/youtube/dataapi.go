@@ -48,13 +48,7 @@ func (y *Server) videosList(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	ids := strings.Split(query.Get("id"), ",")
 	if reason := y.refuse(r.Header.Get("X-Goog-Api-Key"), len(ids)); reason != "" {
-		code, status := http.StatusForbidden, "PERMISSION_DENIED"
-		if reason == "keyInvalid" || reason == "invalidFilters" {
-			code, status = http.StatusBadRequest, "INVALID_ARGUMENT"
-		}
-		w.Header().Set("Content-Type", "application/json; charset=UTF-8")
-		w.WriteHeader(code)
-		writeJSON(w, object{"error": object{"code": code, "message": "The request was refused: " + reason, "status": status, "errors": []object{{"reason": reason, "domain": "youtube"}}}})
+		writeRefusal(w, reason)
 		return
 	}
 	items := []object{}
@@ -72,6 +66,20 @@ func (y *Server) videosList(w http.ResponseWriter, r *http.Request) {
 		items = append(items, item)
 	}
 	writeJSON(w, object{"kind": "youtube#videoListResponse", "items": items, "pageInfo": object{"totalResults": len(items), "resultsPerPage": len(items)}})
+}
+
+// writeRefusal answers a call that the API refuses.
+func writeRefusal(w http.ResponseWriter, reason string) {
+	code, status := http.StatusForbidden, "PERMISSION_DENIED"
+	switch reason {
+	case "keyInvalid", "invalidFilters", "invalidPageToken":
+		code, status = http.StatusBadRequest, "INVALID_ARGUMENT"
+	case "playlistNotFound":
+		code, status = http.StatusNotFound, "NOT_FOUND"
+	}
+	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
+	w.WriteHeader(code)
+	writeJSON(w, object{"error": object{"code": code, "message": "The request was refused: " + reason, "status": status, "errors": []object{{"reason": reason, "domain": "youtube"}}}})
 }
 
 // apiVideo returns the parts of a video that the API has; nil: it does not say that the video exists.

@@ -22,6 +22,8 @@ func (y *Server) site() http.Handler {
 	mux.HandleFunc("POST /youtubei/v1/next", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, initialData) })
 	mux.HandleFunc("GET /oembed", y.oembed)
 	mux.HandleFunc("GET www.googleapis.com/youtube/v3/videos", y.videosList)
+	mux.HandleFunc("GET www.googleapis.com/youtube/v3/channels", y.withKey(y.apiChannels))
+	mux.HandleFunc("GET www.googleapis.com/youtube/v3/playlistItems", y.withKey(y.playlistItems))
 	mux.HandleFunc("GET /s/player/", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = fmt.Fprintf(w, "var config={signatureTimestamp:%d};\n", sts)
 	})

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
 	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
 	"github.com/stream-monitor/stream-monitor/test/harness/testenv"
@@ -71,5 +72,40 @@ func TestTheStreamsOfAChannelAreWatched(t *testing.T) { // chapter 20
 	stopped := callOK(t, env.Service, http.MethodDelete, "/api/v1/channels/"+channel+"?running=stop", nil)
 	if stopped["counts"].(map[string]any)["watched"] != 0. {
 		t.Errorf("after the stop %v are watched", stopped["counts"])
+	}
+}
+
+// TestAChannelWhosePagesAreRefusedIsListedByTheOfficialAPI has a key, and an address to which YouTube shows no page of a channel.
+func TestAChannelWhosePagesAreRefusedIsListedByTheOfficialAPI(t *testing.T) { // section 20.2
+	runTimeline(t, 1)
+	env := startConfigured(t, func(*testenv.Env) []string {
+		return []string{"EVIDENCE_CAPTURE=off", "YTDLP_PATH=" + toolPath(t, "yt-dlp"), "STREAMLINK_PATH=" + writeScript(t, "exit 1"), "YOUTUBE_API_KEY=" + youtube.APIKey}
+	})
+	id := "UC" + strings.Repeat("u", 22)
+	env.YouTube.AddChannel(id, youtube.Channel{Handle: "@refusedchannel"})
+	for title, v := range map[string]youtube.Video{
+		"soon": {State: youtube.Upcoming, Scheduled: time.Now().Add(2 * time.Hour)}, "members": {State: youtube.Live, MembersOnly: true}, "over": {State: youtube.Ended},
+	} {
+		v.Title, v.Channel = title, id
+		env.YouTube.Add(newVideoID(), v)
+	}
+	for _, class := range []youtube.Class{youtube.Browse, youtube.Page} {
+		defer env.YouTube.Inject(class, httpfault.Status(http.StatusForbidden))()
+	}
+	channel := create(t, env.Service, "/api/v1/channels", "channel_id", map[string]any{"channel": "@refusedchannel", "callback_url": env.Receiver.URL()})
+	var shown map[string]any
+	eventually(t, time.Minute, "the channel was read", func() bool {
+		shown = callOK(t, env.Service, http.MethodGet, "/api/v1/channels/"+channel, nil)
+		return shown["reading"].(map[string]any)["by"] == "data-api" && shown["counts"].(map[string]any)["watched"] == 1.
+	})
+	streams := shown["streams"].([]any)
+	if len(streams) != 1 || streams[0].(map[string]any)["title"] != "soon" || shown["source_id"] != id {
+		t.Errorf("the channel is %v", shown)
+	}
+	if env.YouTube.Count(youtube.Browse, "") == 0 || env.YouTube.Count(youtube.Page, "") == 0 {
+		t.Error("the API was asked before YouTube's pages and yt-dlp")
+	}
+	if used := callOK(t, env.Service, http.MethodGet, "/api/v1/service", nil)["youtube_api"].(map[string]any)["units_used"]; used != 3. {
+		t.Errorf("%v units are counted", used)
 	}
 }
