@@ -1,9 +1,13 @@
-// Package youtubeapi asks the YouTube Data API (version 3) about videos (decision S23), and about the uploads of channels.
+// Package youtubeapi asks the YouTube Data API (version 3) about videos (decision S23) and about the uploads of channels, and the
+// YouTube Live Streaming API about what arrives from encoders (decision S24).
 //
 //	GET https://www.googleapis.com/youtube/v3/videos?part=snippet,liveStreamingDetails,status&id=ID,ID,…
 //	@handle ─▶ GET …/channels?forHandle=@handle ─▶ UC… ─▶ GET …/playlistItems?playlistId=UU… ─▶ ids ─▶ GET …/videos
+//	POST https://oauth2.googleapis.com/token
+//	GET https://www.googleapis.com/youtube/v3/liveBroadcasts?part=id,status,contentDetails&broadcastStatus=active&…
+//	GET https://www.googleapis.com/youtube/v3/liveStreams?part=id,status&id=ID,ID,…
 //
-// The key is in the header X-Goog-Api-Key: never in a URL, and so in no error. No redirect is followed, because the header
+// Keys and tokens are in headers and in the body of the POST: never in a URL, and so in no error. No redirect is followed, because they
 // would be sent along. A call takes at most 10 s and 1 MiB. The package decides nothing: package domain/officialstate says
-// what a response means.
+// what a response means, package domain/ingest what a signal means.
 package youtubeapi

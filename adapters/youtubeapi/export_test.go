@@ -1,4 +1,7 @@
 package youtubeapi
 
-// NewAt makes a Client of another server than Google's.
-var NewAt = newAt
+// NewAt makes a Client, NewOwnerAt an Owner, of another server than Google's.
+var (
+	NewAt      = newAt
+	NewOwnerAt = newOwnerAt
+)

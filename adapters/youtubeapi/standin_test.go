@@ -17,8 +17,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
-// standIn starts a stand-in for YouTube, which answers at the real URLs, as in the suites.
-func standIn(t *testing.T) (*youtube.Server, *http.Transport) {
+// startYouTube starts the stand-in for YouTube, with a client that reaches it at the real URLs, as in the suites.
+func startYouTube(t *testing.T) (*youtube.Server, *http.Client) {
 	t.Helper()
 	y := must.Get(youtube.Start(youtube.Config{}))(t)
 	t.Cleanup(func() { _ = y.Close() })
@@ -26,13 +26,14 @@ func standIn(t *testing.T) (*youtube.Server, *http.Transport) {
 	roots.AppendCertsFromPEM(must.Get(os.ReadFile(y.CAFile()))(t))
 	transport := &http.Transport{Proxy: http.ProxyURL(must.Get(url.Parse(y.Proxy()))(t)), TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}
 	t.Cleanup(transport.CloseIdleConnections)
-	return y, transport
+	return y, &http.Client{Transport: transport}
 }
 
+// TestEachStateOfTheStandIn asks about a video in each state.
 func TestEachStateOfTheStandIn(t *testing.T) {
-	y, transport := standIn(t)
+	y, client := startYouTube(t)
 	ask := func(key string, ids ...string) officialstate.Response {
-		return youtubeapi.New(&http.Client{Transport: transport}, key).Videos(t.Context(), ids)
+		return youtubeapi.New(client, key).Videos(t.Context(), ids)
 	}
 	expected := map[youtube.State]monitor.StreamStatus{
 		youtube.Upcoming: monitor.StreamUpcoming, youtube.Premiere: monitor.StreamUpcoming,

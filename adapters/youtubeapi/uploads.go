@@ -45,9 +45,7 @@ func (c *Client) List(ctx context.Context, address string) (channel.Listing, err
 	if len(ids) == 0 {
 		return listing, nil
 	}
-	limited, cancel := context.WithTimeout(ctx, Timeout)
-	defer cancel()
-	r := c.videos(limited, ids, listedFields)
+	r := c.videos(ctx, ids, listedFields)
 	if failure := r.Failure(); failure != nil {
 		return channel.Listing{}, listFailure(failure)
 	}
@@ -95,9 +93,7 @@ func (c *Client) uploads(ctx context.Context, id string) (videos []string, err e
 
 // list makes a call whose answer is a list of ids.
 func (c *Client) list(ctx context.Context, method string, query url.Values, kind string) (ids []string, r officialstate.Response) {
-	ctx, cancel := context.WithTimeout(ctx, Timeout)
-	defer cancel()
-	r = c.call(ctx, method, query, func(body []byte) error {
+	r = c.get(ctx, method, query, func(body []byte) error {
 		var answer struct {
 			Kind  string
 			Items []struct {
@@ -106,7 +102,7 @@ func (c *Client) list(ctx context.Context, method string, query url.Values, kind
 			}
 		}
 		if err := json.Unmarshal(body, &answer); err != nil || answer.Kind != kind {
-			return errors.New("the response is none of the API")
+			return errors.New(noneOfTheAPI)
 		}
 		for _, item := range answer.Items {
 			ids = append(ids, item.ID+item.ContentDetails.VideoID)

@@ -3,7 +3,6 @@ package youtubeapi_test
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -28,14 +27,14 @@ const (
 )
 
 func TestTheUploadsOfAChannelAreListed(t *testing.T) {
-	y, transport := standIn(t)
+	y, through := startYouTube(t)
 	y.AddChannel(uploader, youtube.Channel{Handle: handle, Title: "Some Channel"})
 	noon := time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)
 	for i, state := range youtube.States() {
 		y.Add(fmt.Sprintf("%.8s%03d", state+"--------", i), youtube.Video{State: state, Channel: uploader, Scheduled: noon, Started: noon})
 	}
 	y.Add("members-onl", youtube.Video{State: youtube.Live, Channel: uploader, MembersOnly: true})
-	client := youtubeapi.New(&http.Client{Transport: transport}, youtube.APIKey)
+	client := youtubeapi.New(through, youtube.APIKey)
 	for address, calls := range map[string]int{byID: officialstate.UploadsUnits, byHandle: officialstate.UploadsUnits + officialstate.HandleUnits} {
 		before := y.Count(youtube.API, "")
 		got := must.Get(client.List(t.Context(), address))(t)
@@ -60,9 +59,9 @@ func TestTheUploadsOfAChannelAreListed(t *testing.T) {
 }
 
 func TestAListOfUploadsThatFailsSaysNothingOfTheChannel(t *testing.T) {
-	y, transport := standIn(t)
+	y, through := startYouTube(t)
 	y.AddChannel(uploader, youtube.Channel{Handle: handle})
-	client := youtubeapi.New(&http.Client{Transport: transport}, youtube.APIKey)
+	client := youtubeapi.New(through, youtube.APIKey)
 	for name, c := range map[string]struct {
 		address string
 		api     youtube.DataAPI

@@ -68,6 +68,7 @@ type FailureKind string
 const (
 	QuotaExceeded FailureKind = "quota_exceeded" // the project has no units any more until the next day
 	KeyRefused    FailureKind = "key_refused"    // the key is wrong or restricted, or its project has not enabled the API
+	LoginRejected FailureKind = "login_rejected" // the login of an owner has expired, was revoked, or lacks a permission (decision S24)
 	RateLimited   FailureKind = "rate_limited"   // too many calls in a short time
 	Unreachable   FailureKind = "unreachable"    // no connection, no answer in time, 5xx
 	Malformed     FailureKind = "malformed"      // an answer that is none of the API
@@ -79,10 +80,13 @@ type Failure struct {
 	Detail string      `json:"detail"` // one line, without the key
 }
 
-// The reasons of refusals, by Google's errors page of the API.
+// The reasons of refusals, by Google's errors pages of the APIs and of OAuth.
 var (
 	quotaReasons = []string{"quotaExceeded", "dailyLimitExceeded"}
-	rateReasons  = []string{"rateLimitExceeded", "userRateLimitExceeded", "RATE_LIMIT_EXCEEDED"}
+	rateReasons  = []string{"rateLimitExceeded", "userRateLimitExceeded", "userRequestsExceedRateLimit", "RATE_LIMIT_EXCEEDED"}
+	loginReasons = []string{
+		"invalid_grant", "insufficientPermissions", "ACCESS_TOKEN_SCOPE_INSUFFICIENT", "insufficientLivePermissions", "liveStreamingNotEnabled",
+	}
 )
 
 // Failure returns why the call was not answered; nil: it was.
@@ -98,6 +102,8 @@ func (r Response) Failure() *Failure {
 		kind = QuotaExceeded
 	case has(rateReasons), r.Status == 429:
 		kind = RateLimited
+	case has(loginReasons):
+		kind = LoginRejected
 	case r.Status == 0, r.Status >= 500:
 		kind = Unreachable
 	case len(r.Reasons) > 0:

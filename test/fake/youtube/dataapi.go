@@ -9,7 +9,7 @@ import (
 // APIKey is the only key that the YouTube Data API accepts here.
 const APIKey = "AIzaSyAKeyOfTheDataAPIForTestsOnly00000"
 
-// DataAPI is how the YouTube Data API answers. The zero value answers every call with the right key. Faults of other kinds are
+// DataAPI is how the YouTube Data API, and the Live Streaming API with it, answers. The zero value answers every call with the right key. Faults of other kinds are
 // injected for the Class API.
 type DataAPI struct {
 	Refusal string // reason of the refusal of each call: quotaExceeded, accessNotConfigured, keyInvalid, …; empty: none is refused
@@ -68,7 +68,7 @@ func (y *Server) videosList(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, object{"kind": "youtube#videoListResponse", "items": items, "pageInfo": object{"totalResults": len(items), "resultsPerPage": len(items)}})
 }
 
-// writeRefusal answers a call that the API refuses.
+// writeRefusal answers a call that the Data API refuses.
 func writeRefusal(w http.ResponseWriter, reason string) {
 	code, status := http.StatusForbidden, "PERMISSION_DENIED"
 	switch reason {
@@ -77,6 +77,11 @@ func writeRefusal(w http.ResponseWriter, reason string) {
 	case "playlistNotFound":
 		code, status = http.StatusNotFound, "NOT_FOUND"
 	}
+	refuseCall(w, code, status, reason)
+}
+
+// refuseCall answers a call that is refused.
+func refuseCall(w http.ResponseWriter, code int, status, reason string) {
 	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
 	w.WriteHeader(code)
 	writeJSON(w, object{"error": object{"code": code, "message": "The request was refused: " + reason, "status": status, "errors": []object{{"reason": reason, "domain": "youtube"}}}})

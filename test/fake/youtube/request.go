@@ -21,7 +21,8 @@ const (
 	OEmbed   Class = "oembed"
 	Page     Class = "page"   // a page of a channel
 	Browse   Class = "browse" // the API behind the pages of channels
-	API      Class = "api"    // the YouTube Data API
+	API      Class = "api"    // the YouTube Data API, and the Live Streaming API
+	OAuth    Class = "oauth"  // Google's token endpoint
 	Other    Class = "other"  // scripts, configuration pages
 )
 
@@ -96,6 +97,8 @@ func classify(r *http.Request) (Class, string) {
 		return originClass(path), inPath()
 	case host == "www.googleapis.com":
 		return API, ""
+	case host == "oauth2.googleapis.com":
+		return OAuth, ""
 	case path == "/watch":
 		return Watch, inQuery(r.URL.RawQuery)
 	case path == "/oembed":

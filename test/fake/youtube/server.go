@@ -51,6 +51,7 @@ type Server struct {
 	channels  map[string]Channel
 	faults    []*injectedFault
 	dataAPI   DataAPI
+	owner     owner
 	requests  []Request
 	refused   []string
 	login     login

@@ -24,6 +24,9 @@ func (y *Server) site() http.Handler {
 	mux.HandleFunc("GET www.googleapis.com/youtube/v3/videos", y.videosList)
 	mux.HandleFunc("GET www.googleapis.com/youtube/v3/channels", y.withKey(y.apiChannels))
 	mux.HandleFunc("GET www.googleapis.com/youtube/v3/playlistItems", y.withKey(y.playlistItems))
+	mux.HandleFunc("GET www.googleapis.com/youtube/v3/liveBroadcasts", y.liveBroadcasts)
+	mux.HandleFunc("GET www.googleapis.com/youtube/v3/liveStreams", y.liveStreams)
+	mux.HandleFunc("POST oauth2.googleapis.com/token", y.token)
 	mux.HandleFunc("GET /s/player/", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = fmt.Fprintf(w, "var config={signatureTimestamp:%d};\n", sts)
 	})

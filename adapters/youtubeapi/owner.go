@@ -1,0 +1,142 @@
+package youtubeapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/ingest"
+	"github.com/stream-monitor/stream-monitor/domain/officialstate"
+)
+
+// oauth is where Google exchanges a refresh token for an access token.
+const oauth = "https://oauth2.googleapis.com/token"
+
+// What is asked of the Live Streaming API. part=cdn has the stream key, so it is asked nowhere.
+const (
+	broadcastParts  = "id,status,contentDetails"
+	broadcastFields = "kind,items(id,status/lifeCycleStatus,contentDetails/boundStreamId)"
+	signalParts     = "id,status"
+	signalFields    = "kind,items(id,status(streamStatus,healthStatus(status,lastUpdateTimeSeconds,configurationIssues(type,severity,reason,description))))"
+	perPage         = "50" // the most of a page; the broadcasts beyond are not seen
+)
+
+// Owner asks the YouTube Live Streaming API with the logins of owners (decision S24). It may be used concurrently.
+type Owner struct {
+	caller         caller
+	service, oauth string
+	id, secret     string
+}
+
+// NewOwner returns an Owner that uses client with its proxies and certificates (decision O8), and the id and the secret of an OAuth
+// client. It replaces the client's redirect policy.
+func NewOwner(client *http.Client, id, secret string) *Owner {
+	return newOwnerAt(service, oauth, client, id, secret)
+}
+
+func newOwnerAt(service, oauth string, client *http.Client, id, secret string) *Owner {
+	return &Owner{newCaller(client), service, oauth, id, secret}
+}
+
+// Access implements ingests.API. It blocks for at most Timeout.
+func (o *Owner) Access(ctx context.Context, refresh string) (token string, life time.Duration, r officialstate.Response) {
+	r = o.caller.make(ctx, call{
+		url:     o.oauth,
+		form:    url.Values{"grant_type": {"refresh_token"}, "client_id": {o.id}, "client_secret": {o.secret}, "refresh_token": {refresh}},
+		secrets: []string{refresh, o.secret}, refused: readTokenRefusal,
+		read: func(body []byte) error {
+			var granted struct {
+				Access string `json:"access_token"`
+				Life   int    `json:"expires_in"`
+			}
+			if err := json.Unmarshal(body, &granted); err != nil || granted.Access == "" {
+				return errors.New("the response has no access token")
+			}
+			token, life = granted.Access, time.Duration(granted.Life)*time.Second
+			return nil
+		},
+	})
+	return token, life, r
+}
+
+// readTokenRefusal reads the body of a refusal, as RFC 6749 has it (section 5.2).
+func readTokenRefusal(body []byte) (reasons []string, detail string) {
+	var refusal struct {
+		Error       string `json:"error"`
+		Description string `json:"error_description"`
+	}
+	if err := json.Unmarshal(body, &refusal); err != nil || refusal.Error == "" {
+		return nil, noneOfTheAPI
+	}
+	return []string{refusal.Error}, refusal.Error + ": " + refusal.Description
+}
+
+// Broadcasts implements ingests.API. It blocks for at most Timeout.
+func (o *Owner) Broadcasts(ctx context.Context, access string) (all []ingest.Broadcast, r officialstate.Response) {
+	query := url.Values{"part": {broadcastParts}, "broadcastStatus": {"active"}, "broadcastType": {"all"}, "maxResults": {perPage}, "fields": {broadcastFields}}
+	r = o.list(ctx, access, "/liveBroadcasts", query, func(body []byte) error {
+		var answer struct {
+			Kind  string
+			Items []struct {
+				ID             string
+				Status         struct{ LifeCycleStatus string }
+				ContentDetails struct{ BoundStreamID string }
+			}
+		}
+		if err := json.Unmarshal(body, &answer); err != nil || answer.Kind != "youtube#liveBroadcastListResponse" {
+			return errors.New("the response is not a list of broadcasts")
+		}
+		for _, b := range answer.Items {
+			all = append(all, ingest.Broadcast{VideoID: b.ID, Status: b.Status.LifeCycleStatus, StreamID: b.ContentDetails.BoundStreamID})
+		}
+		return nil
+	})
+	return all, r
+}
+
+// Signals implements ingests.API. It blocks for at most Timeout.
+func (o *Owner) Signals(ctx context.Context, access string, streamIDs []string) (all []ingest.Signal, r officialstate.Response) {
+	query := url.Values{"part": {signalParts}, "id": {strings.Join(streamIDs, ",")}, "maxResults": {perPage}, "fields": {signalFields}}
+	r = o.list(ctx, access, "/liveStreams", query, func(body []byte) error {
+		var answer struct {
+			Kind  string
+			Items []struct {
+				ID     string
+				Status struct {
+					StreamStatus string
+					HealthStatus struct {
+						Status                string
+						LastUpdateTimeSeconds json.RawMessage // a number, or one as a string
+						ConfigurationIssues   []ingest.Issue
+					}
+				}
+			}
+		}
+		if err := json.Unmarshal(body, &answer); err != nil || answer.Kind != "youtube#liveStreamListResponse" {
+			return errors.New("the response is not a list of streams")
+		}
+		for _, s := range answer.Items {
+			health := s.Status.HealthStatus
+			h := ingest.Health{Stream: s.Status.StreamStatus, Signal: health.Status, Issues: health.ConfigurationIssues}
+			if at, err := strconv.ParseInt(strings.Trim(string(health.LastUpdateTimeSeconds), `"`), 10, 64); err == nil && at > 0 {
+				h.JudgedAt = time.Unix(at, 0).UTC()
+			}
+			all = append(all, ingest.Signal{StreamID: s.ID, Health: h})
+		}
+		return nil
+	})
+	return all, r
+}
+
+// list asks for a list with an access token.
+func (o *Owner) list(ctx context.Context, access, path string, query url.Values, read func([]byte) error) officialstate.Response {
+	return o.caller.make(ctx, call{
+		url: o.service + path + "?" + query.Encode(), header: http.Header{"Authorization": {"Bearer " + access}}, secrets: []string{access},
+		refused: readRefusal, read: read,
+	})
+}
