@@ -80,17 +80,19 @@ func WhenAllowed(ctx context.Context, messages io.Writer, call func() error) err
 type BatchResult struct {
 	StreamURL string         `json:"stream_url"`
 	MonitorID monitor.ID     `json:"monitor_id"`
+	Channel   string         `json:"channel"` // of a batch of channels, as the next
+	ChannelID string         `json:"channel_id"`
 	Error     *monitor.Error `json:"error"` // nil: registered
 }
 
-// RegisterBatch registers up to 100 monitors (section 16.6). body is JSON or CSV, as
+// RegisterBatch registers up to 100 monitors or channels (section 16.6), as list says. body is JSON or CSV, as
 // contentType says. With dryRun it only asks what would happen. Errors: *RateLimited;
 // the gateway cannot be reached; it refuses the batch as a whole.
-func (c *Client) RegisterBatch(ctx context.Context, contentType string, body []byte, dryRun bool) ([]BatchResult, error) {
+func (c *Client) RegisterBatch(ctx context.Context, list, contentType string, body []byte, dryRun bool) ([]BatchResult, error) {
 	var answer struct {
 		Results []BatchResult `json:"results"`
 	}
-	err := c.send(ctx, http.MethodPost, fmt.Sprintf("/api/v1/monitors/batch?dry_run=%t", dryRun), contentType, body, &answer)
+	err := c.send(ctx, http.MethodPost, fmt.Sprintf("/api/v1/%s/batch?dry_run=%t", list, dryRun), contentType, body, &answer)
 	return answer.Results, err
 }
 

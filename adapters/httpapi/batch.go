@@ -45,9 +45,15 @@ func (h registrationHandlers) registerBatch(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	requests, err := readBatch(c)
+	registrations, err := readBatch(c, batchOfMonitors())
 	if err != nil {
 		return err
+	}
+	requests := make([]monitors.Request, len(registrations))
+	for i, registration := range registrations {
+		if requests[i], err = readRegistration(registration); err != nil {
+			requests[i].Unreadable = []error{err} // of the whole: nothing else is named
+		}
 	}
 	var results []monitors.BatchResult
 	if dryRun {
@@ -81,9 +87,19 @@ func (h registrationHandlers) batchBody(c *gin.Context, dryRun bool, requests []
 	return body
 }
 
-// readBatch decodes the body: {"monitors": [registration, …]}, or CSV. A registration
-// that cannot be read at all is refused alone.
-func readBatch(c *gin.Context) ([]monitors.Request, error) {
+// batchForm is the form of a batch of registrations.
+type batchForm struct {
+	list    string   // the field of JSON that has them
+	columns []string // of CSV, beside those of metadata and config
+	config  []string // fields of config, and paths of settings of optional detectors
+}
+
+func batchOfMonitors() batchForm {
+	return batchForm{"monitors", []string{"stream_url", "callback_url"}, configColumns()}
+}
+
+// readBatch divides the body into registrations: {form.list: [registration, …]}, or CSV.
+func readBatch(c *gin.Context, form batchForm) ([]json.RawMessage, error) {
 	const csvType = "text/csv"
 	raw, err := readBody(c, "application/json", csvType, formType)
 	if err != nil {
@@ -91,9 +107,9 @@ func readBatch(c *gin.Context) ([]monitors.Request, error) {
 	}
 	var registrations []json.RawMessage
 	if media, _, _ := mime.ParseMediaType(c.GetHeader("Content-Type")); media == csvType {
-		registrations, err = readCSV(raw)
+		registrations, err = readCSV(raw, form)
 	} else {
-		registrations, err = readBatchJSON(raw)
+		registrations, err = readBatchJSON(raw, form.list)
 	}
 	if err != nil {
 		return nil, err
@@ -104,17 +120,11 @@ func readBatch(c *gin.Context) ([]monitors.Request, error) {
 	case n > monitors.MaxBatch:
 		return nil, tooManyRegistrations(n)
 	}
-	requests := make([]monitors.Request, len(registrations))
-	for i, registration := range registrations {
-		if requests[i], err = readRegistration(registration); err != nil {
-			requests[i].Unreadable = []error{err} // of the whole: nothing else is named
-		}
-	}
-	return requests, nil
+	return registrations, nil
 }
 
-func readBatchJSON(raw []byte) ([]json.RawMessage, error) {
-	body, err := readObject(raw, "", "monitors")
+func readBatchJSON(raw []byte, list string) ([]json.RawMessage, error) {
+	body, err := readObject(raw, "", list)
 	if err != nil {
 		return nil, err
 	}
@@ -122,8 +132,8 @@ func readBatchJSON(raw []byte) ([]json.RawMessage, error) {
 		return nil, err
 	}
 	var registrations []json.RawMessage
-	if json.Unmarshal(body.fields["monitors"], &registrations) != nil || registrations == nil {
-		return nil, refusef(monitor.InvalidConfig, "monitors is missing or no array; accepted is an array of 1 to %d registrations", monitors.MaxBatch)
+	if json.Unmarshal(body.fields[list], &registrations) != nil || registrations == nil {
+		return nil, refusef(monitor.InvalidConfig, "%s is missing or no array; accepted is an array of 1 to %d registrations", list, monitors.MaxBatch)
 	}
 	return registrations, nil
 }

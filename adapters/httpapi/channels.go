@@ -119,10 +119,17 @@ func newCounts(n map[channel.Standing]int, noRoom int) countsBody {
 
 // readChannel reads the body of a registration, a preview or a change.
 func readChannel(c *gin.Context, known ...string) (address string, ch channels.Change, err error) {
-	o, err := readFields(c, append(known, "callback_url", "config", "metadata", "cookie_jar")...)
+	o, err := readFields(c, append(known, channelFields...)...)
 	if err != nil {
 		return "", ch, err
 	}
+	return templateOf(o)
+}
+
+// channelFields are those of a registration and of a change.
+var channelFields = []string{"callback_url", "config", "metadata", "cookie_jar"}
+
+func templateOf(o *object) (address string, ch channels.Change, err error) {
 	o.text("channel", &address)
 	ch.CallbackURL, ch.Jar = o.string("callback_url"), o.stringOrNull("cookie_jar")
 	ch.Metadata = o.fields["metadata"]

@@ -95,6 +95,7 @@ func channelCases() []responseCase {
 	running := func(api *testAPI) { findStreams(api, api.register("Q")) }
 	return []responseCase{
 		{"register a channel with wrong fields", 400, request("POST", "/api/v1/channels", `{"channel":"nonsense"}`)},
+		{"batch of no channels", 400, request("POST", "/api/v1/channels/batch", `{"monitors":[]}`)},
 		{"register a channel twice", 409, after(registerChannel, register)},
 		{"channel that is no UUID", 404, request("GET", "/api/v1/channels/latest", "")},
 		{"no channel", 404, request("GET", channelURL, "")},
@@ -164,6 +165,43 @@ func TestARefusedChannelIsToldWhatIsAccepted(t *testing.T) { // section 20
 	}
 	api.policy = monitor.Errorf(monitor.InvalidURL, "leads to a private address")
 	api.post("/api/v1/channels", newChannel).hasError(http.StatusBadRequest, monitor.InvalidURL, "private address")
+}
+
+func TestManyChannelsAreRegisteredFromCSV(t *testing.T) { // section 20.1
+	api := newTestAPI(t)
+	const file = "channel,callback_url,preset,cookie_jar,metadata.team\r\n" +
+		"@one,https://example.com/hook,talk,members,night\r\nnonsense,,,,\r\nhttps://www.youtube.com/@One,https://example.com/hook,,,\r\n"
+	send := func(path string) string {
+		r := newRequest("POST", path, strings.NewReader(file))
+		r.Header.Set("Content-Type", "text/csv")
+		got := api.do(r).hasStatus(http.StatusOK).json()
+		said := fmt.Sprint(got["registered"], " ", got["refused"])
+		for _, result := range got["results"].([]any) {
+			r := result.(map[string]any)
+			said += fmt.Sprint("; ", r["index"], " ", r["channel"], " ", r["channel_id"] != nil)
+			if refused, is := r["error"].(map[string]any); is {
+				said += fmt.Sprint(" ", refused["code"])
+			}
+		}
+		return said
+	}
+	const refused = "; 1 nonsense false INVALID_URL; 2 https://www.youtube.com/@One false DUPLICATE_CHANNEL"
+	if got := send("/api/v1/channels/batch?dry_run=true"); got != "1 2; 0 https://www.youtube.com/@one false"+refused {
+		t.Errorf("the dry run says %s", got)
+	}
+	if listed := api.list("/api/v1/channels", "channels"); len(listed) != 0 {
+		t.Errorf("the dry run has stored %v", listed)
+	}
+	if got := send("/api/v1/channels/batch"); got != "1 2; 0 https://www.youtube.com/@one true"+refused {
+		t.Errorf("it says %s", got)
+	}
+	c := api.list("/api/v1/channels", "channels")[0].(map[string]any)
+	if c["cookie_jar"] != "members" || fmt.Sprint(c["metadata"]) != "map[team:night]" || c["config"].(map[string]any)["preset"] != "talk" {
+		t.Errorf("registered is %v", c)
+	}
+	if problems := api.post("/api/v1/channels/preview", `{"channel":"@one"}`).hasStatus(http.StatusOK).json()["problems"]; !strings.Contains(fmt.Sprint(problems), "DUPLICATE_CHANNEL") {
+		t.Errorf("a preview of a registered channel has the problems %v", problems)
+	}
 }
 
 func TestAPreviewOfAChannelSaysWhatWillBeWatched(t *testing.T) { // section 20

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/stream-monitor/stream-monitor/application/monitors"
@@ -31,23 +32,23 @@ func configColumns() []string {
 // maxColumns is the maximum of columns of a CSV file.
 const maxColumns = 200
 
-// readCSV returns the rows of a CSV file (RFC 4180) as the registrations of section
-// 3.1, in JSON. The first row names the columns: stream_url, callback_url, the fields of config, and
+// readCSV returns the rows of a CSV file (RFC 4180) as registrations
+// in JSON. The first row names the columns: those of the form, and
 // metadata. The cells of detectors and metadata are JSON objects. A column detectors.NAME.FIELD has
 // numbers, which switch the detector on; metadata.NAME has texts. An empty cell is left out. readCSV
 // refuses a file that is no CSV, has an unknown or repeated column, more than maxColumns columns, or
 // more than monitors.MaxBatch rows.
-func readCSV(body []byte) ([]json.RawMessage, error) {
+func readCSV(body []byte, form batchForm) ([]json.RawMessage, error) {
 	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(body, []byte("\ufeff"))))
 	columns, err := r.Read()
 	if err != nil {
 		return nil, notCSV(err)
 	}
 	inConfig := map[string]bool{}
-	for _, name := range configColumns() {
+	for _, name := range form.config {
 		inConfig[name] = true
 	}
-	if err := checkColumns(columns, inConfig); err != nil {
+	if err := checkColumns(columns, form); err != nil {
 		return nil, err
 	}
 	var all []json.RawMessage
@@ -66,20 +67,19 @@ func readCSV(body []byte) ([]json.RawMessage, error) {
 	}
 }
 
-// checkColumns refuses an unknown or repeated column, and more than maxColumns. inConfig
-// has the columns that are fields of config.
-func checkColumns(columns []string, inConfig map[string]bool) error {
+// checkColumns refuses an unknown or repeated column, and more than maxColumns.
+func checkColumns(columns []string, form batchForm) error {
 	if len(columns) > maxColumns {
 		return refusef(monitor.InvalidConfig, "the first row names %d columns; accepted are 1 to %d", len(columns), maxColumns)
 	}
 	seen := map[string]bool{}
 	for i, name := range columns {
 		switch {
-		case name == "stream_url", name == "callback_url", name == "metadata", inConfig[name]:
+		case name == "metadata", slices.Contains(form.columns, name), slices.Contains(form.config, name):
 		case len(name) > len(metadataColumn) && strings.HasPrefix(name, metadataColumn):
 		default:
-			return refusef(monitor.InvalidConfig, "column %d is %.40q; accepted are stream_url, callback_url, metadata, metadata.NAME, %s",
-				i+1, name, strings.Join(configColumns(), ", "))
+			return refusef(monitor.InvalidConfig, "column %d is %.40q; accepted are %s, metadata, metadata.NAME, %s",
+				i+1, name, strings.Join(form.columns, ", "), strings.Join(form.config, ", "))
 		}
 		if seen[name] {
 			return refusef(monitor.InvalidConfig, "the column %.40q is given twice", name)

@@ -123,6 +123,7 @@ func operations() []operation {
 	another := strings.Replace(registration, "XcQ", "XcZ", 1)
 	return []operation{
 		{"register", 201, "POST", "/api/v1/monitors", another, nil},
+		{"batch of channels", 200, "POST", "/api/v1/channels/batch", `{"channels":[` + newChannel + `]}`, nil},
 		{"batch", 200, "POST", "/api/v1/monitors/batch", `{"monitors":[` + another + `]}`, nil},
 		{"list", 200, "GET", "/api/v1/monitors?trouble=true&blind=true", "", makeTrouble},
 		{"get", 200, "GET", "/api/v1/monitors/ID", "", reportEvent},
@@ -265,7 +266,7 @@ func (op operation) ready(api *testAPI) *http.Request {
 // cases are the responses of an operation that follow from what it is.
 func (op operation) cases() []responseCase {
 	breaks := (*testAPI).breakStores
-	if slices.Contains([]string{"batch", "service", "presets", "detectors", "kinds", "feed"}, op.name) { // they need no store, or answer for each monitor
+	if slices.Contains([]string{"batch", "batch of channels", "service", "presets", "detectors", "kinds", "feed"}, op.name) { // they need no store, or answer for each monitor
 		breaks = (*testAPI).breakRateLimits
 	}
 	list := append(brokenCases(op.name, op.ready, breaks),

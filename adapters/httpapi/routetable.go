@@ -112,6 +112,7 @@ func (a *API) routes(s Services) []route {
 		{"POST", "/api/v1/deliveries/:delivery_id/replay", operate, "delivery.replay", querying, usual, of(deliveryID, replay.one)},
 
 		{"POST", "/api/v1/channels", operate, "channel.register", creating, usual, channel.register},
+		{"POST", "/api/v1/channels/batch", operate, "channel.register", creating, special{body: maxBatchBody, dryRun: true}, channel.registerBatch},
 		{"POST", "/api/v1/channels/preview", operate, "", previewing, special{timeout: channelPreviewTimeout}, channel.preview},
 		{"GET", "/api/v1/channels", read, "", querying, usual, channel.list},
 		{"GET", "/api/v1/channels/:channel_id", read, "", querying, usual, of(channelID, channel.get)},

@@ -107,6 +107,20 @@ const channelsLock = `SELECT pg_advisory_xact_lock(21325, 10)`
 
 // CreateChannel implements channels.Store. It succeeds if the channel is stored already.
 func (s *ChannelStore) CreateChannel(ctx context.Context, c channel.Channel) error {
+	return s.createChannel(ctx, c, nil)
+}
+
+// CheckChannel implements channels.Store: it creates the channel, and takes it back.
+func (s *ChannelStore) CheckChannel(ctx context.Context, c channel.Channel) error {
+	takeBack := errors.New("taken back")
+	if err := s.createChannel(ctx, c, takeBack); !errors.Is(err, takeBack) {
+		return err
+	}
+	return nil
+}
+
+// createChannel stores a channel. It stores nothing and returns after, if that is an error.
+func (s *ChannelStore) createChannel(ctx context.Context, c channel.Channel, after error) error {
 	config, reading, err := encodeChannel(c)
 	if err != nil {
 		return err
@@ -134,7 +148,10 @@ func (s *ChannelStore) CreateChannel(ctx context.Context, c channel.Channel) err
 		if err == nil && count > channels.MaxChannels {
 			err = monitor.Errorf(monitor.InvalidConfig, "%d channels are registered, which is the maximum; stop one first", channels.MaxChannels)
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return after
 	})
 }
 

@@ -39,6 +39,9 @@ type Store interface {
 	// CreateChannel stores a channel. Errors: *monitor.Error Duplicate; InvalidConfig if there are MaxChannels.
 	CreateChannel(ctx context.Context, c channel.Channel) error
 
+	// CheckChannel returns what CreateChannel would, and stores nothing.
+	CheckChannel(ctx context.Context, c channel.Channel) error
+
 	// Channel reads a channel with its streams. Errors: *monitor.Error NotFound.
 	Channel(ctx context.Context, id string) (channel.Channel, error)
 

@@ -92,7 +92,45 @@ func (s *Service) read(ctx context.Context, address string, ch Change) (c channe
 // Register stores a channel. Its page is read within seconds. Errors: *monitor.Error InvalidURL or InvalidConfig, which
 // names every wrong field; those of Store.CreateChannel.
 func (s *Service) Register(ctx context.Context, address string, ch Change) (channel.Channel, error) {
-	c, wrong, err := s.read(ctx, address, ch)
+	return s.registerBy(ctx, Registration{address, ch}, s.store.CreateChannel)
+}
+
+// Registration asks for a channel.
+type Registration struct {
+	Address string
+	Change  Change
+}
+
+// BatchResult is the channel of a Registration, or why it is refused.
+type BatchResult struct {
+	Channel channel.Channel
+	Err     error
+}
+
+// RegisterBatch registers channels, in order: one that is refused does not stop those after it. With dryRun nothing is stored, and
+// the results say what would happen; the limit of channels then holds for each of them alone.
+func (s *Service) RegisterBatch(ctx context.Context, all []Registration, dryRun bool) []BatchResult {
+	results := make([]BatchResult, len(all))
+	store := s.store.CreateChannel
+	if dryRun {
+		before := map[channel.Address]bool{}
+		store = func(ctx context.Context, c channel.Channel) error {
+			if before[c.Address] {
+				return monitor.OfField("channel", monitor.Errorf(Duplicate, "%s comes before in the batch", c.Address))
+			}
+			before[c.Address] = true
+			return s.store.CheckChannel(ctx, c)
+		}
+	}
+	for n, r := range all {
+		results[n].Channel, results[n].Err = s.registerBy(ctx, r, store)
+	}
+	return results
+}
+
+func (s *Service) registerBy(ctx context.Context, r Registration, store func(context.Context, channel.Channel) error) (channel.Channel, error) {
+	ch := r.Change
+	c, wrong, err := s.read(ctx, r.Address, ch)
 	if err != nil {
 		return channel.Channel{}, err
 	}
@@ -103,7 +141,7 @@ func (s *Service) Register(ctx context.Context, address string, ch Change) (chan
 	if err := monitor.Join(wrong...); err != nil {
 		return channel.Channel{}, err
 	}
-	return c, s.store.CreateChannel(ctx, c)
+	return c, store(ctx, c)
 }
 
 // Preview checks a registration without making it, and reads the page of the channel once. It stores nothing. A
@@ -113,6 +151,12 @@ func (s *Service) Preview(ctx context.Context, address string, ch Change) (Previ
 	p := Preview{Channel: c, Problems: wrong}
 	if err != nil || c.Address == "" {
 		return p, err
+	}
+	if err := s.store.CheckChannel(ctx, c); err != nil {
+		if _, is := errors.AsType[*monitor.Error](err); !is {
+			return p, err
+		}
+		p.Problems = append(p.Problems, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, PreviewTimeout)
 	defer cancel()

@@ -1,12 +1,12 @@
-// Incidents as a table for spreadsheets (RFC 4180). Columns are named as in the API, times are UTC: a program may read it, too.
+// Incidents and channels as tables for spreadsheets (RFC 4180). Columns are named as in the API, times are UTC: a program may read it, too.
 import { ownersOf, troubleSec } from "./incidentlist";
 import { endOf } from "./incident";
 import { channelOf, titleOf, type Named } from "./names";
-import type { Incident } from "./types";
+import type { Channel, Incident } from "./types";
 
 type Cell = string | number | boolean | null;
 
-const columns: Record<string, (incident: Incident, stream: Named, now: number) => Cell> = {
+const incidentColumns: Record<string, (incident: Incident, stream: Named, now: number) => Cell> = {
   incident_id: (i) => i.incident_id,
   state: (i) => i.state,
   severity: (i) => i.severity,
@@ -31,8 +31,35 @@ const columns: Record<string, (incident: Incident, stream: Named, now: number) =
 const utc = (at: string | null) => at && new Date(at).toISOString();
 
 export function csvOf(incidents: readonly Incident[], streamOf: (incident: Incident) => Named, now: number): string {
-  const rows = incidents.map((incident) => Object.values(columns).map((value) => value(incident, streamOf(incident), now)));
-  const lines = [Object.keys(columns), ...rows].map((cells) => cells.map(quoted).join(","));
+  return table(Object.keys(incidentColumns), incidents.map((incident) => Object.values(incidentColumns).map((value) => value(incident, streamOf(incident), now))));
+}
+
+const channelColumns: Record<string, (channel: Channel) => Cell> = {
+  channel_id: (c) => c.channel_id,
+  channel_url: (c) => c.channel_url,
+  source_id: (c) => c.source_id,
+  handle: (c) => c.handle,
+  title: (c) => c.title,
+  preset: (c) => c.config.preset ?? null,
+  cookie_jar: (c) => c.cookie_jar,
+  created_at: (c) => utc(c.created_at),
+  stopped_at: (c) => utc(c.stopped_at),
+  read_at: (c) => utc(c.reading.read_at),
+  failure: (c) => c.reading.failure,
+  failing_since: (c) => utc(c.reading.failing_since),
+  unreadable_since: (c) => utc(c.reading.unreadable_since),
+  watched: (c) => c.counts.watched,
+  wanted: (c) => c.counts.wanted,
+  no_room: (c) => c.counts.no_room,
+  pending: (c) => c.counts.pending,
+  skipped: (c) => c.counts.skipped,
+  over: (c) => c.counts.over,
+};
+
+export const csvOfChannels = (channels: readonly Channel[]): string => table(Object.keys(channelColumns), channels.map((channel) => Object.values(channelColumns).map((value) => value(channel))));
+
+function table(names: string[], rows: Cell[][]): string {
+  const lines = [names, ...rows].map((cells) => cells.map(quoted).join(","));
   return `\ufeff${lines.join("\r\n")}\r\n`; // Excel takes it for UTF-8 by its first character
 }
 

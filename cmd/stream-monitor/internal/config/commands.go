@@ -20,7 +20,7 @@ import (
 type CLI struct {
 	Serve     Serve     `cmd:"" help:"Run the service: REST API, workers, webhooks."`
 	Watch     Watch     `cmd:"" help:"Watch one stream in the foreground and print what happens; needs no database."`
-	Import    Import    `cmd:"" help:"Register the monitors of a file, CSV or JSON, at a running gateway."`
+	Import    Import    `cmd:"" help:"Register the monitors or channels of a file, CSV or JSON, at a running gateway."`
 	Apply     Apply     `cmd:"" help:"Make destinations, routes and silences at a running gateway as a YAML file has them."`
 	Replay    Replay    `cmd:"" help:"Repeat a recording of watch --record and print its events."`
 	Doctor    Doctor    `cmd:"" help:"Check tools, versions, database and data directory, and say what to do."`
@@ -122,7 +122,7 @@ type Watch struct {
 
 // Import names the file to register, and the gateway.
 type Import struct {
-	File string `arg:"" name:"FILE" type:"path" help:"CSV whose first row names the columns (stream_url, callback_url, fields of config, metadata.NAME), or a JSON array of registrations; - is the standard input."`
+	File string `arg:"" name:"FILE" type:"path" help:"CSV whose first row names the columns (stream_url or channel, callback_url, fields of config, metadata.NAME), or a JSON array of registrations; - is the standard input."`
 
 	Gateway GatewayFlags `embed:""`
 	DryRun  bool         `help:"Register nothing; print what would happen."`

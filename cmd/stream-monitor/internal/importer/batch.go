@@ -14,6 +14,7 @@ const batchSize = 100
 
 // Batch is the body of one request.
 type Batch struct {
+	List        string // monitors or channels
 	ContentType string
 	Body        []byte
 	First, Size int // number of its first registration in the file, from 1; how many it has
@@ -25,8 +26,8 @@ func (b Batch) Rows() string {
 }
 
 // Divide divides a file into batches. The file is JSON if it begins with [ or {: an array
-// of registrations, or {"monitors": array}. Otherwise it is CSV whose first row names the
-// columns. Errors: the file is neither, or it has no registration.
+// of registrations, or {"monitors": array} or {"channels": array}. Otherwise it is CSV whose first row names the
+// columns. A registration of a channel has channel. Errors: the file is neither, or it has no registration.
 func Divide(file []byte) ([]Batch, error) {
 	file = bytes.TrimPrefix(file, []byte("\ufeff"))
 	trimmed := bytes.TrimLeft(file, " \t\r\n")
@@ -39,24 +40,49 @@ func Divide(file []byte) ([]Batch, error) {
 func divideJSON(file []byte) ([]Batch, error) {
 	var registrations []json.RawMessage
 	var err error
+	list := monitorsList
 	if file[0] == '[' {
-		err = json.Unmarshal(file, &registrations)
+		if err = json.Unmarshal(file, &registrations); err == nil && len(registrations) > 0 {
+			list = listOf(registrations[0])
+		}
 	} else {
 		var whole struct {
 			Monitors *[]json.RawMessage `json:"monitors"`
+			Channels *[]json.RawMessage `json:"channels"`
 		}
-		if err = json.Unmarshal(file, &whole); err == nil && whole.Monitors == nil {
-			err = errors.New("the object has no monitors")
-		} else if err == nil {
+		switch err = json.Unmarshal(file, &whole); {
+		case err != nil:
+		case whole.Monitors != nil && whole.Channels == nil:
 			registrations = *whole.Monitors
+		case whole.Channels != nil && whole.Monitors == nil:
+			registrations, list = *whole.Channels, channelsList
+		default:
+			err = errors.New("the object has no monitors and no channels, or both")
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the file is not a list of registrations (%w); accepted are a JSON array, {\"monitors\": array}, and CSV", err)
+		return nil, fmt.Errorf("the file is not a list of registrations (%w); accepted are a JSON array, {\"monitors\": array}, {\"channels\": array}, and CSV", err)
 	}
-	return divide(registrations, "application/json", func(some []json.RawMessage) ([]byte, error) {
-		return json.Marshal(map[string]any{"monitors": some})
+	return divide(list, registrations, "application/json", func(some []json.RawMessage) ([]byte, error) {
+		return json.Marshal(map[string]any{list: some})
 	})
+}
+
+// The lists of registrations.
+const (
+	monitorsList = "monitors"
+	channelsList = "channels"
+)
+
+// listOf returns the list that a registration belongs to.
+func listOf(registration json.RawMessage) string {
+	var of struct {
+		Channel json.RawMessage `json:"channel"`
+	}
+	if json.Unmarshal(registration, &of) == nil && of.Channel != nil {
+		return channelsList
+	}
+	return monitorsList
 }
 
 func divideCSV(file []byte) ([]Batch, error) {
@@ -65,9 +91,13 @@ func divideCSV(file []byte) ([]Batch, error) {
 		return nil, fmt.Errorf("the file is not valid CSV: %w", err)
 	}
 	if len(rows) == 0 {
-		return nil, errors.New("the file is empty; the first row of CSV names the columns: stream_url,callback_url,…")
+		return nil, errors.New("the file is empty; the first row of CSV names the columns: stream_url,callback_url,… or channel,callback_url,…")
 	}
-	return divide(rows[1:], "text/csv", func(some [][]string) ([]byte, error) {
+	list := monitorsList
+	if slices.Contains(rows[0], "channel") {
+		list = channelsList
+	}
+	return divide(list, rows[1:], "text/csv", func(some [][]string) ([]byte, error) {
 		var b bytes.Buffer
 		w := csv.NewWriter(&b)
 		err := w.WriteAll(append([][]string{rows[0]}, some...))
@@ -76,7 +106,7 @@ func divideCSV(file []byte) ([]Batch, error) {
 }
 
 // divide makes batches of at most batchSize registrations, each encoded on its own.
-func divide[R any](registrations []R, contentType string, encode func([]R) ([]byte, error)) ([]Batch, error) {
+func divide[R any](list string, registrations []R, contentType string, encode func([]R) ([]byte, error)) ([]Batch, error) {
 	if len(registrations) == 0 {
 		return nil, errors.New("the file has no registration")
 	}
@@ -87,7 +117,7 @@ func divide[R any](registrations []R, contentType string, encode func([]R) ([]by
 		if err != nil {
 			return nil, err
 		}
-		batches = append(batches, Batch{contentType, body, first, len(some)})
+		batches = append(batches, Batch{list, contentType, body, first, len(some)})
 		first += len(some)
 	}
 	return batches, nil

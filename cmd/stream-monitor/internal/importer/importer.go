@@ -1,4 +1,4 @@
-// Package importer registers the monitors of a file, in batches of the public API
+// Package importer registers the monitors or channels of a file, in batches of the public API
 // (section 16.6). The gateway judges every registration; this package only divides the
 // file and prints the results.
 package importer
@@ -13,7 +13,7 @@ import (
 
 // Gateway registers a batch; apiclient.Client is one.
 type Gateway interface {
-	RegisterBatch(ctx context.Context, contentType string, body []byte, dryRun bool) ([]apiclient.BatchResult, error)
+	RegisterBatch(ctx context.Context, list, contentType string, body []byte, dryRun bool) ([]apiclient.BatchResult, error)
 }
 
 // Import sends the batches in order and prints a line for each registration on results,
@@ -27,7 +27,7 @@ func Import(ctx context.Context, gateway Gateway, batches []Batch, dryRun bool, 
 		}
 		var answers []apiclient.BatchResult
 		err := apiclient.WhenAllowed(ctx, messages, func() (err error) {
-			answers, err = gateway.RegisterBatch(ctx, b.ContentType, b.Body, dryRun)
+			answers, err = gateway.RegisterBatch(ctx, b.List, b.ContentType, b.Body, dryRun)
 			return err
 		})
 		if err != nil {
@@ -41,7 +41,7 @@ func Import(ctx context.Context, gateway Gateway, batches []Batch, dryRun bool, 
 				continue
 			}
 			refused++
-			fmt.Fprintf(results, "%d\trefused\t%s\t%s: %s\n", row, a.StreamURL, a.Error.Code, a.Error.Message)
+			fmt.Fprintf(results, "%d\trefused\t%s\t%s: %s\n", row, a.StreamURL+a.Channel, a.Error.Code, a.Error.Message)
 		}
 	}
 	summary := "%d registered, %d refused\n"
@@ -56,9 +56,10 @@ func Import(ctx context.Context, gateway Gateway, batches []Batch, dryRun bool, 
 }
 
 func printAccepted(out io.Writer, row int, a apiclient.BatchResult) {
-	if a.MonitorID == "" {
-		fmt.Fprintf(out, "%d\tvalid\t%s\n", row, a.StreamURL)
+	what, id := a.StreamURL+a.Channel, string(a.MonitorID)+a.ChannelID // a result has one of each
+	if id == "" {
+		fmt.Fprintf(out, "%d\tvalid\t%s\n", row, what)
 		return
 	}
-	fmt.Fprintf(out, "%d\tregistered\t%s\t%s\n", row, a.StreamURL, a.MonitorID)
+	fmt.Fprintf(out, "%d\tregistered\t%s\t%s\n", row, what, id)
 }

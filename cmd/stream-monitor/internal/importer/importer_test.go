@@ -25,7 +25,7 @@ type fakeGateway struct {
 	limitHit bool
 }
 
-func (g *fakeGateway) RegisterBatch(_ context.Context, _ string, body []byte, dryRun bool) ([]apiclient.BatchResult, error) {
+func (g *fakeGateway) RegisterBatch(_ context.Context, list, _ string, body []byte, dryRun bool) ([]apiclient.BatchResult, error) {
 	if g.limit > 0 && !g.limitHit {
 		g.limitHit = true
 		return nil, &apiclient.RateLimited{Wait: g.limit}
@@ -37,9 +37,14 @@ func (g *fakeGateway) RegisterBatch(_ context.Context, _ string, body []byte, dr
 	for _, url := range streamURL.FindAllString(string(body), -1) {
 		g.urls = append(g.urls, url)
 		r := apiclient.BatchResult{StreamURL: url}
+		if list == "channels" {
+			r = apiclient.BatchResult{Channel: url}
+		}
 		switch {
 		case url == "refused":
 			r.Error = monitor.Errorf(monitor.InvalidURL, "no stream")
+		case !dryRun && list == "channels":
+			r.ChannelID = "0190a5d8"
 		case !dryRun:
 			r.MonitorID = "mon-1"
 		}
@@ -99,6 +104,22 @@ func TestARefusedRegistrationIsPrintedAndFailsTheImport(t *testing.T) {
 		}
 		if dryRun != strings.Contains(messages.String(), "nothing was stored") || dryRun != strings.Contains(results.String(), "1\tvalid\ta\n") {
 			t.Errorf("dry run %t: %s%s", dryRun, results.String(), messages.String())
+		}
+	}
+}
+
+func TestChannelsAreToldFromMonitors(t *testing.T) { // section 20.1
+	for _, file := range []string{"channel,callback_url\na,x\nrefused,x\n", `[{"channel":"a"},{"channel":"refused"}]`, `{"channels":[{"channel":"a"},{"channel":"refused"}]}`} {
+		batches, err := importer.Divide([]byte(file))
+		if err != nil || len(batches) != 1 || batches[0].List != "channels" {
+			t.Fatalf("%s: %+v, %v", file, batches, err)
+		}
+		var results, messages bytes.Buffer
+		if err := importer.Import(t.Context(), &fakeGateway{}, batches, false, &results, &messages); err == nil {
+			t.Error("a refused channel fails nothing")
+		}
+		if want := "1\tregistered\ta\t0190a5d8\n2\trefused\trefused\tINVALID_URL: no stream\n"; results.String() != want {
+			t.Errorf("%s: %s, want %s", file, results.String(), want)
 		}
 	}
 }

@@ -1,7 +1,8 @@
 import "../styles/channels.css";
 import { useComputed } from "@preact/signals";
-import { describe } from "../actions";
+import { describe, run } from "../actions";
 import { nameOfChannel, readChannels, readingOf, type ChannelList } from "../channels";
+import { csvOfChannels, save } from "../csv";
 import { text } from "../i18n";
 import { shortURL } from "../names";
 import { Glyph } from "../parts/Glyph";
@@ -34,6 +35,10 @@ function List() {
   const tick = useComputed(() => Math.floor(now.value / readEveryMs)).value;
   const { answer, failed } = useRead((abort) => readChannels(stopped, most, abort), [stopped, most, tick]);
   const list = answer.value;
+  const exportAll = async () => {
+    const all = await readChannels(stopped, Infinity, new AbortController().signal);
+    save(`channels-${new Date(now.peek()).toISOString().slice(0, 10)}.csv`, csvOfChannels(all.channels));
+  };
   return (
     <main class="main" id="main" aria-busy={!list && failed.value === null}>
       <div class="page-head">
@@ -45,7 +50,10 @@ function List() {
             </a>
           ))}
         </nav>
-        <span class="end">
+        <span class="end actions">
+          <button class="btn" type="button" disabled={!list?.total} onClick={() => void run(exportAll)}>
+            {text.value.incidents.exportCSV}
+          </button>
           <a class="btn primary" href="/channels/register">
             <Glyph name="plus" />
             {words.register}

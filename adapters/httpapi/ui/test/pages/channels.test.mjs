@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { open } from "../browser.mjs";
 import { channel, channelID, failing, fillChannels } from "../fakechannels.mjs";
@@ -63,6 +64,17 @@ test("the list says of each channel whether it can be read, and how many streams
     assert.equal(await row("Channel 4").count(), 0);
     await page.getByRole("link", { name: "Stopped ones, too" }).click();
     await row("Channel 4").getByText(/^stopped, since/).waitFor();
+  }));
+
+test("the channels that are listed are saved as CSV", () =>
+  channels("/channels", async (page) => {
+    await page.getByRole("row", { name: "Channel 2" }).waitFor();
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export CSV" }).click()]);
+    assert.match(download.suggestedFilename(), /^channels-\d{4}-\d\d-\d\d\.csv$/);
+    const [names, ...rows] = (await readFile(await download.path(), "utf8")).trim().split("\r\n");
+    assert.match(names, /^\ufeff?channel_id,channel_url,/);
+    assert.equal(rows.length, 3);
+    assert.match(rows[1], /,https:\/\/www\.youtube\.com\/@channel2,UCabcdefghijklmnopqrstuv,'@channel2,Channel 2,music,.*,refused,/);
   }));
 
 test("the page of a channel leads to its monitors, which lead back, and says since when it cannot be read", () =>

@@ -1,0 +1,81 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/stream-monitor/stream-monitor/application/channels"
+)
+
+type channelBatchBody struct {
+	DryRun     bool                     `json:"dry_run"`
+	Registered int                      `json:"registered"` // in a dry run: would be registered
+	Refused    int                      `json:"refused"`
+	Results    []channelBatchResultBody `json:"results"`
+}
+
+type channelBatchResultBody struct {
+	Index     int          `json:"index"` // place in the batch, from 0
+	Channel   string       `json:"channel,omitempty"`
+	ChannelID string       `json:"channel_id,omitempty"`
+	Error     *errorDetail `json:"error,omitempty"`
+}
+
+// batchOfChannels has no scheduled times: they come from the channel. Its jar stands beside config.
+func batchOfChannels() batchForm {
+	config := slices.DeleteFunc(configColumns(), func(name string) bool {
+		return name == "cookie_jar" || name == "scheduled_start_time" || name == "scheduled_end_time"
+	})
+	return batchForm{"channels", []string{"channel", "callback_url", "cookie_jar"}, config}
+}
+
+// registerBatch is POST /api/v1/channels/batch, as that of monitors.
+func (h channelHandlers) registerBatch(c *gin.Context) error {
+	query, err := readQuery(c, "dry_run")
+	if err != nil {
+		return err
+	}
+	dryRun, err := readBool(query, "dry_run", false)
+	if err != nil {
+		return err
+	}
+	raw, err := readBatch(c, batchOfChannels())
+	if err != nil {
+		return err
+	}
+	all := make([]channels.Registration, len(raw))
+	for n, registration := range raw {
+		all[n] = readChannelOfBatch(registration)
+	}
+	body := channelBatchBody{DryRun: dryRun, Results: make([]channelBatchResultBody, 0, len(all))}
+	for n, r := range h.service.RegisterBatch(c.Request.Context(), all, dryRun) {
+		if r.Err != nil {
+			refusal := h.callerError(c, r.Err)
+			body.Refused++
+			body.Results = append(body.Results, channelBatchResultBody{Index: n, Channel: all[n].Address, Error: &errorDetail{refusal.Code, refusal.Message}})
+			continue
+		}
+		body.Registered++
+		shown := channelBatchResultBody{Index: n, Channel: string(r.Channel.Address)}
+		if !dryRun {
+			shown.ChannelID = r.Channel.ID
+			changed(c, r.Channel.ID)
+		}
+		body.Results = append(body.Results, shown)
+	}
+	return h.reply(c, body, nil)
+}
+
+// readChannelOfBatch reads a registration. One that cannot be read at all is refused alone.
+func readChannelOfBatch(raw json.RawMessage) (r channels.Registration) {
+	o, err := readObject(raw, "", append([]string{"channel"}, channelFields...)...)
+	if err == nil {
+		r.Address, r.Change, err = templateOf(o)
+	}
+	if err != nil {
+		r.Change.Unreadable = []error{err}
+	}
+	return r
+}
