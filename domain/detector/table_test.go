@@ -2,6 +2,7 @@ package detector_test
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -38,6 +39,9 @@ func TestEveryRowIsCompleteAndNamesNothingTwice(t *testing.T) {
 				if text == "" {
 					t.Errorf("%s, %s: words are missing: %+v", d.Name, language, p)
 				}
+			}
+			if strings.Contains(fmt.Sprint(p), "YouTube") {
+				t.Errorf("%s, %s: the words name a source: %+v", d.Name, language, p)
 			}
 			if !strings.Contains(p.Lasts, "{lasted}") {
 				t.Errorf("%s, %s: %q does not say for how long", d.Name, language, p.Lasts)

@@ -15,7 +15,7 @@ func (w Words) In(language string) Phrases {
 }
 
 // Phrases are the words of a detector in one language. The dashboard replaces what stands in braces:
-// {lasted} by a duration, and the name of a criterion by its value.
+// {lasted} by a duration, and the name of a criterion by its value. Messages replace {studio} by that of the source.
 type Phrases struct {
 	Title     string `json:"title"`     // the condition; messages, links and the dashboard name it so
 	State     string `json:"state"`     // of the track while the condition lasts, in a list

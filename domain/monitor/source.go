@@ -19,6 +19,7 @@ type SourceName string
 type Source struct {
 	Name     SourceName
 	Title    string   // for people
+	Studio   string   // where broadcasters look at their stream; empty: nowhere that has a name
 	Hosts    []string // of the URLs that people share; lower case, each without a port
 	Accepted string   // what is accepted, in words
 	Prefix   string   // of every canonical URL of the source; it has no secret

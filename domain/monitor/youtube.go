@@ -15,9 +15,10 @@ const youTubePrefix = "https://www.youtube.com/watch?v="
 
 // youTube is the row of YouTube. It accepts each form by which people share one video (decision A1).
 var youTube = Source{
-	Name:  YouTube,
-	Title: "YouTube",
-	Hosts: slices.Concat(youTubeSite, youTubeShort, youTubeEmbeds),
+	Name:   YouTube,
+	Title:  "YouTube",
+	Studio: "YouTube Studio",
+	Hosts:  slices.Concat(youTubeSite, youTubeShort, youTubeEmbeds),
 	Accepted: youTubePrefix + "ID, or https://www.youtube.com/live/ID, /shorts/ID or /embed/ID, or https://youtu.be/ID, " +
 		"where ID is 11 of A-Z a-z 0-9 _ -",
 	Prefix: youTubePrefix,

@@ -101,6 +101,9 @@ func TestMessagesNameTheSourceOfTheirStreams(t *testing.T) {
 		{"no_media, opened", notify.English, same, "YouTube Studio", true},
 		{"no_media, opened", notify.English, other, "is the encoder still sending? Check its uplink.", false},
 		{"no_media, opened", notify.Japanese, other, "エンコーダーの送出と回線", false},
+		{"black, opened", notify.English, same, "preview in YouTube Studio.", true},
+		{"black, opened", notify.English, other, "preview in the studio of the platform.", false},
+		{"black, opened", notify.Japanese, other, "配信サイトの管理画面のプレビュー", false},
 		{"storm of blind, opened", notify.English, same, "The platform refuses the address", false},
 		{"storm of blind, opened", notify.Japanese, same, "配信サイトがstream-monitorのアドレス", false},
 	} {

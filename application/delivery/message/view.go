@@ -56,6 +56,7 @@ type view struct {
 	Channel    string // name of the channel, or else the video ID or URL; never empty
 	Stream     string // title of the stream; may be empty
 	Platform   string // the title of the stream's source; empty: streams of several may be meant
+	Studio     string // where the broadcasters of the stream look at it; empty: Platform is, or it has none
 	SoundWorks bool   // the picture is bad, the sound is not
 	VideoWorks bool   // the sound is bad, the picture is not
 
@@ -142,6 +143,11 @@ func (v view) Blind() bool {
 	return !v.Quiet && len(v.Conditions) > 0 && !slices.ContainsFunc(v.Conditions, func(c condition) bool { return c.Name != string(incident.Blind) })
 }
 
+// InStudio returns words of a detector with the name of the studio, or else what it is called in general.
+func (v view) InStudio(words, otherwise string) string {
+	return strings.ReplaceAll(words, "{studio}", cmp.Or(v.Studio, otherwise))
+}
+
 // newView returns the data of a message of a kind.
 func newView(f Facts, step notify.NextMessage, zone *time.Location) view {
 	s := f.Situation
@@ -150,7 +156,7 @@ func newView(f Facts, step notify.NextMessage, zone *time.Location) view {
 		AcknowledgedBy: clean(s.AcknowledgedBy, maxStream), Handled: s.Handled(), Since: s.OpenedAt.In(zone),
 	}
 	if len(monitor.Sources) == 1 {
-		v.Platform = monitor.Sources[0].Title
+		v.Platform, v.Studio = monitor.Sources[0].Title, monitor.Sources[0].Studio
 	}
 	if f.Notified.Opened {
 		v.PreviousSeverity = min(f.Notified.Known.Severity, s.SeverityNow)
@@ -266,7 +272,8 @@ func (v *view) addNotice(n Notice, zone *time.Location) {
 func (v *view) addIncident(i notify.StreamIncident, notified notify.Notified, now time.Time, zone *time.Location) {
 	v.Number = streamNumber(i.Number)
 	v.Channel, v.Stream = streamNames(i.StreamURL, i.Metadata)
-	v.Platform = monitor.SourceOf(i.StreamURL).Title
+	source := monitor.SourceOf(i.StreamURL)
+	v.Platform, v.Studio = source.Title, source.Studio
 	bad := map[incident.Name]bool{}
 	v.Quiet, v.Still, v.ResolvedBy = v.Open && !i.Lasts(), !v.Open && i.Lasts(), clean(i.ResolvedBy, maxStream)
 	for _, c := range i.Conditions {

@@ -70,7 +70,7 @@ export const incident = {
   lookFirst: "Look first",
   hints: {
     no_media: "Does the encoder still send? Look at its status and its uplink.",
-    late: "Is the event started in YouTube Studio, and does the encoder send to the right key?",
+    late: "Is the broadcast started at the platform, and does the encoder send to the right key?",
     blind: "Open the stream in a browser. If it plays, our network or our tools are refused.",
     error: "Read the error. Register the stream again when the cause is gone.",
   },
