@@ -177,11 +177,11 @@ CREATE CONSTRAINT TRIGGER count_updated AFTER UPDATE ON monitors DEFERRABLE INIT
 CREATE CONSTRAINT TRIGGER count_deleted AFTER DELETE ON monitors DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
     WHEN (OLD.status IN ('completed', 'stopped', 'error')) EXECUTE FUNCTION count_ended_monitor();
 
--- The pictures that people have uploaded for detectors to look for (section 17.6). Those of a channel would
--- have a column of their own beside monitor_id: a worker gets digests, whosever they are.
-CREATE TABLE monitor_references (
+-- The pictures that people have uploaded for detectors to look for (section 17.6), each for a monitor or for a channel.
+CREATE TABLE reference_images (
     id         UUID             PRIMARY KEY,
-    monitor_id VARCHAR(37)      NOT NULL REFERENCES monitors (id),
+    monitor_id VARCHAR(37)      REFERENCES monitors (id),
+    channel_id UUID,
     name       TEXT             NOT NULL,
     unwanted   VARCHAR(20)      NOT NULL,
     similarity DOUBLE PRECISION NOT NULL,
@@ -191,10 +191,12 @@ CREATE TABLE monitor_references (
     digests    JSONB            NOT NULL, -- of the image, as a worker gets them
     image      BYTEA            NOT NULL,
     created_at TIMESTAMPTZ      NOT NULL,
-    UNIQUE (monitor_id, name)
+    UNIQUE (monitor_id, name),
+    UNIQUE (channel_id, name),
+    CHECK ((monitor_id IS NULL) <> (channel_id IS NULL))
 );
 -- An image is compressed already.
-ALTER TABLE monitor_references ALTER COLUMN image SET STORAGE EXTERNAL;
+ALTER TABLE reference_images ALTER COLUMN image SET STORAGE EXTERNAL;
 
 -- What the YouTube Data API says of the stream of a monitor (decision S23). It is old 90 s after it was asked, so
 -- a crash may lose it.

@@ -54,3 +54,6 @@ CREATE INDEX idx_channel_events_created ON channel_events (created_at);
 
 -- The channel that has found or adopted it; NULL: none.
 ALTER TABLE monitors ADD COLUMN channel_id UUID;
+
+-- Pictures that detectors look for in each of its streams.
+ALTER TABLE reference_images ADD FOREIGN KEY (channel_id) REFERENCES channels (id) ON DELETE CASCADE;

@@ -63,8 +63,8 @@ func (s *reportStore) Get(_ context.Context, id monitor.ID) (monitor.Monitor, er
 }
 
 // References implements intake.ReportStore.
-func (s *reportStore) References(context.Context, monitor.ID) ([]detector.Reference, error) {
-	return s.references, nil
+func (s *reportStore) References(context.Context, monitor.ID) (own, ofChannel []detector.Reference, err error) {
+	return s.references, nil, nil
 }
 
 // Accept implements intake.ReportStore.

@@ -59,6 +59,7 @@ func TestARoleDecidesWhatAKeyMayDo(t *testing.T) { // section 12.4
 		{"GET", "/api/v1/audit", "", [3]bool{true, true, true}},
 		{"POST", "/api/v1/thumbnails/watch", `{"monitor_ids":["` + noSuchID + `"]}`, [3]bool{true, true, true}},
 		{"DELETE", "/api/v1/monitors/" + noSuchID + "/references/" + storedReference, "", [3]bool{false, true, true}},
+		{"DELETE", channelURL + "/references/" + storedReference, "", [3]bool{false, true, true}},
 		{"POST", "/api/v1/monitors", registration, [3]bool{false, true, true}},
 		{"DELETE", "/api/v1/monitors/" + noSuchID, "", [3]bool{false, true, true}},
 		{"POST", incidentURL + "/acknowledge", `{"op_id":"1","by":"ann"}`, [3]bool{false, true, true}},

@@ -29,14 +29,24 @@ func (h referenceHandlers) body(r references.Record) references.Record {
 	return r
 }
 
-// list is GET /api/v1/monitors/{monitor_id}/references.
-func (h referenceHandlers) list(c *gin.Context, id monitor.ID) error {
-	list, err := h.service.List(c.Request.Context(), id)
+func ofMonitor(c *gin.Context) (references.Owner, error) {
+	id, err := monitorID(c)
+	return references.Owner{Monitor: id}, err
+}
+
+func ofChannel(c *gin.Context) (references.Owner, error) {
+	id, err := channelID(c)
+	return references.Owner{Channel: id}, err
+}
+
+// list is GET …/references of a monitor or a channel.
+func (h referenceHandlers) list(c *gin.Context, o references.Owner) error {
+	list, err := h.service.List(c.Request.Context(), o)
 	return h.reply(c, referenceListBody{each(list, h.body)}, err)
 }
 
-// add is POST /api/v1/monitors/{monitor_id}/references. The body is the picture.
-func (h referenceHandlers) add(c *gin.Context, id monitor.ID) error {
+// add is POST …/references. The body is the picture.
+func (h referenceHandlers) add(c *gin.Context, o references.Owner) error {
 	query, err := readQuery(c, "name", "unwanted", "similarity")
 	if err != nil {
 		return err
@@ -49,7 +59,7 @@ func (h referenceHandlers) add(c *gin.Context, id monitor.ID) error {
 	if err != nil {
 		return err
 	}
-	added, err := h.service.Add(c.Request.Context(), id, record, image)
+	added, err := h.service.Add(c.Request.Context(), o, record, image)
 	if err != nil {
 		return err
 	}
@@ -74,26 +84,26 @@ func readReference(query url.Values) (references.Record, error) {
 	return r, nil
 }
 
-// remove is DELETE /api/v1/monitors/{monitor_id}/references/{reference_id}.
-func (h referenceHandlers) remove(c *gin.Context, id monitor.ID) error {
+// remove is DELETE …/references/{reference_id}.
+func (h referenceHandlers) remove(c *gin.Context, o references.Owner) error {
 	reference, err := referenceID(c)
 	if err != nil {
 		return err
 	}
-	err = h.service.Remove(c.Request.Context(), id, reference)
+	err = h.service.Remove(c.Request.Context(), o, reference)
 	return h.reply(c, struct {
 		ReferenceID string `json:"reference_id"`
 	}{reference}, err)
 }
 
-// image is GET /api/v1/monitors/{monitor_id}/references/{reference_id}/image. The bytes may be hostile, so the
-// headers let a browser treat them only as a picture. They never change.
-func (h referenceHandlers) image(c *gin.Context, id monitor.ID) error {
+// image is GET …/references/{reference_id}/image. The bytes may be hostile, so the headers let a browser treat them only
+// as a picture. They never change.
+func (h referenceHandlers) image(c *gin.Context, o references.Owner) error {
 	reference, err := referenceID(c)
 	if err != nil {
 		return err
 	}
-	mediaType, image, err := h.service.Image(c.Request.Context(), id, reference)
+	mediaType, image, err := h.service.Image(c.Request.Context(), o, reference)
 	if err != nil {
 		return err
 	}

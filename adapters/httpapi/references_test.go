@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"bytes"
+	"fmt"
 	"image"
 	"image/color"
 	"image/png"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/application/references"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 )
 
 const storedReference = "0190a5d8-1c2b-7d8a-9c1d-2e3f4a5b6c7d"
@@ -36,57 +38,77 @@ func slate() []byte {
 	return b.Bytes()
 }
 
-func postReference(id monitor.ID, query string, picture []byte) *http.Request {
-	r := newRequest("POST", "/api/v1/monitors/"+string(id)+"/references?"+query, bytes.NewReader(picture))
+func monitorURL(id monitor.ID) string { return "/api/v1/monitors/" + string(id) }
+
+func postReference(of, query string, picture []byte) *http.Request {
+	r := newRequest("POST", of+"/references?"+query, bytes.NewReader(picture))
 	r.Header.Set("Content-Type", "image/png")
 	return r
 }
 
 func addReference(api *testAPI, id monitor.ID) {
-	api.do(postReference(id, "name=Soon", slate())).hasStatus(http.StatusCreated)
+	api.do(postReference(monitorURL(id), "name=Soon", slate())).hasStatus(http.StatusCreated)
 }
 
-// referenceCases are the responses of the routes of references beyond those of operations.
-func referenceCases() []responseCase {
-	upload := func(query string, picture []byte) func(*testAPI) *http.Request {
-		return func(api *testAPI) *http.Request { return postReference(api.register("Q"), query, picture) }
+func addChannelReference(api *testAPI) {
+	registerChannel(api)
+	api.do(postReference(channelURL, "name=Soon", slate())).hasStatus(http.StatusCreated)
+}
+
+// referenceCases are the responses of the routes of references, of monitors and of channels.
+func referenceCases() (all []responseCase) {
+	for _, of := range []struct {
+		name, url string
+		add       func(*testAPI)
+	}{
+		{"a monitor", monitorURL(firstID), func(api *testAPI) { addReference(api, api.register("Q")) }},
+		{"a channel", channelURL, addChannelReference},
+	} {
+		reference := of.url + "/references/" + storedReference
+		add := func(query string, picture []byte) func(*testAPI) *http.Request {
+			return after(of.add, func(api *testAPI) *http.Request {
+				api.delete(reference).hasStatus(http.StatusOK)
+				return postReference(of.url, query, picture)
+			})
+		}
+		ended := func(api *testAPI) {
+			of.add(api)
+			api.delete(of.url).hasStatus(http.StatusOK)
+		}
+		valid := add("name=Soon", slate())
+		cases := append(brokenCases("upload", valid, (*testAPI).breakStores), []responseCase{
+			{"upload", 201, valid},
+			{"upload with all values", 201, add("name=Soon&unwanted=always&similarity=0.85", slate())},
+			{"upload without a name", 400, add("", slate())},
+			{"upload with a wrong key", 401, with(valid, withWrongKey)},
+			{"upload for nobody", 404, func(*testAPI) *http.Request { return postReference(of.url, "name=Soon", slate()) }},
+			{"upload that does not arrive", 408, with(valid, withStalledBody)},
+			{"upload with a taken name", 409, after(of.add, func(api *testAPI) *http.Request {
+				api.db.Exec(api.t, `UPDATE reference_images SET id = gen_random_uuid()`)
+				return postReference(of.url, "name=Soon", slate())
+			})},
+			{"upload at the end", 409, after(ended, func(*testAPI) *http.Request { return postReference(of.url, "name=Late", slate()) })},
+			{"removal at the end", 409, after(ended, request("DELETE", reference, ""))},
+			{"upload of a large one", 413, add("name=Soon", make([]byte, 512<<10+1))},
+			{"upload of another type", 415, with(valid, withHeader("Content-Type", "image/webp"))},
+			{"upload beyond the rate limit", 429, with(valid, func(api *testAPI, _ *http.Request) { api.exhaustRateLimits() })},
+			{"list of nobody", 404, request("GET", of.url+"/references", "")},
+			{"removal of none", 404, request("DELETE", reference, "")},
+			{"image of none", 404, request("GET", reference+"/image", "")},
+			{"removal of one that is no UUID", 404, request("DELETE", of.url+"/references/latest", "")},
+		}...)
+		for _, c := range cases {
+			c.name = "reference of " + of.name + ": " + c.name
+			all = append(all, c)
+		}
 	}
-	valid := upload("name=Soon", slate())
-	ended := func(api *testAPI) monitor.ID {
-		id := api.register("Q")
-		addReference(api, id)
-		api.delete("/api/v1/monitors/" + string(id)).hasStatus(http.StatusOK)
-		return id
-	}
-	reference := "/api/v1/monitors/" + firstID + "/references/" + storedReference
-	return append(brokenCases("upload of a reference", valid, (*testAPI).breakStores), []responseCase{
-		{"upload of a reference", 201, valid},
-		{"upload of a reference with all values", 201, upload("name=Soon&unwanted=always&similarity=0.85", slate())},
-		{"upload of a reference without a name", 400, upload("", slate())},
-		{"upload of a reference with a wrong key", 401, with(valid, withWrongKey)},
-		{"upload of a reference of no monitor", 404, func(*testAPI) *http.Request { return postReference(noSuchID, "name=Soon", slate()) }},
-		{"upload of a reference that does not arrive", 408, with(valid, withStalledBody)},
-		{"upload of a reference of a taken name", 409, func(api *testAPI) *http.Request {
-			id := api.register("Q")
-			addReference(api, id)
-			api.db.Exec(api.t, `UPDATE monitor_references SET id = gen_random_uuid()`)
-			return postReference(id, "name=Soon", slate())
-		}},
-		{"upload of a reference of an ended monitor", 409, func(api *testAPI) *http.Request { return postReference(ended(api), "name=Late", slate()) }},
-		{"removal of a reference of an ended monitor", 409, func(api *testAPI) *http.Request { ended(api); return newRequest("DELETE", reference, nil) }},
-		{"upload of a large reference", 413, upload("name=Soon", make([]byte, 512<<10+1))},
-		{"upload of a reference of another type", 415, with(valid, withHeader("Content-Type", "image/webp"))},
-		{"upload of a reference beyond the rate limit", 429, with(valid, func(api *testAPI, _ *http.Request) { api.exhaustRateLimits() })},
-		{"no reference", 404, after(registered, request("DELETE", reference, ""))},
-		{"image of no reference", 404, after(registered, request("GET", reference+"/image", ""))},
-		{"reference that is no UUID", 404, after(registered, request("DELETE", "/api/v1/monitors/"+firstID+"/references/latest", ""))},
-	}...)
+	return all
 }
 
 func TestAReferenceIsKeptWithItsPictureUntilItIsRemoved(t *testing.T) { // section 17.6
 	api := newTestAPI(t)
 	id := api.register("Q")
-	url := "/api/v1/monitors/" + string(id) + "/references"
+	url := monitorURL(id) + "/references"
 	addReference(api, id)
 	want := `{"references":[{"reference_id":"` + storedReference + `","name":"Soon","unwanted":"after_start","similarity":0.92,"media_type":"image/png","width":128,"height":72,"size":` +
 		strconv.Itoa(len(slate())) + `,"created_at":"2024-01-15T19:55:00.123+09:00"}]}`
@@ -119,7 +141,31 @@ func TestARefusedReferenceIsToldWhatIsAccepted(t *testing.T) { // section 17.6
 		"name=a&similarity=much":     {"similarity", "much", "a number"},
 		"name=a%0Ab&title=Beginning": {"title", "name, unwanted, similarity"},
 	} {
-		api.do(postReference(id, query, slate())).hasError(http.StatusBadRequest, monitor.InvalidConfig, want...)
+		api.do(postReference(monitorURL(id), query, slate())).hasError(http.StatusBadRequest, monitor.InvalidConfig, want...)
 	}
-	api.do(postReference(id, "similarity=1", []byte("GIF89a"))).hasError(http.StatusBadRequest, monitor.InvalidConfig, "name", "similarity", "image", "JPEG or PNG")
+	api.do(postReference(monitorURL(id), "similarity=1", []byte("GIF89a"))).hasError(http.StatusBadRequest, monitor.InvalidConfig, "name", "similarity", "image", "JPEG or PNG")
+}
+
+func TestTheWorkerOfAStreamLooksForTheReferencesOfItsChannel(t *testing.T) { // sections 17.6 and 20.1
+	api := newTestAPI(t)
+	id := api.register("Q")
+	findStreams(api, id)
+	api.do(postReference(channelURL, "name=Soon&similarity=0.85", slate())).hasStatus(http.StatusCreated)
+	assigned := func() (revision any, similarities []any) {
+		a := api.get("/internal/v1/monitors/" + string(id) + "?generation=1").hasStatus(http.StatusOK).json()
+		list, _ := a["references"].([]any)
+		for _, r := range list {
+			similarities = append(similarities, r.(map[string]any)["similarity"])
+		}
+		return a["revision"], similarities
+	}
+	adoption := 1.
+	expect.Equal(t, "what it looks for", fmt.Sprint(assigned()), fmt.Sprint(adoption+1, []any{0.85}))
+	api.db.Exec(t, `UPDATE reference_images SET id = gen_random_uuid()`)
+	addReference(api, id)
+	expect.Equal(t, "what it looks for once it has one of the same name", fmt.Sprint(assigned()), fmt.Sprint(adoption+2, []any{0.92}))
+	listed := api.list(channelURL+"/references", "references")
+	api.delete(channelURL + "/references/" + listed[0].(map[string]any)["reference_id"].(string)).hasStatus(http.StatusOK)
+	api.delete(monitorURL(id) + "/references/" + storedReference).hasStatus(http.StatusOK)
+	expect.Equal(t, "what it looks for in the end", fmt.Sprint(assigned()), fmt.Sprint(adoption+4, []any(nil)))
 }

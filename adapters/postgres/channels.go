@@ -179,7 +179,7 @@ func readChannel(ctx context.Context, q sqlx.QueryerContext, id, lock string) (c
 	var row channelRow
 	err := sqlx.GetContext(ctx, q, &row, selectChannels+` WHERE c.id = $1`+lock, id)
 	if errors.Is(err, sql.ErrNoRows) {
-		err = monitor.Errorf(channels.NotFound, "no channel has the id %.60q", id)
+		err = channelNotFound(id)
 	}
 	if err != nil {
 		return channel.Channel{}, err
@@ -191,6 +191,10 @@ func readChannel(ctx context.Context, q sqlx.QueryerContext, id, lock string) (c
 	one := []channel.Channel{c}
 	err = readStreams(ctx, q, one)
 	return one[0], err
+}
+
+func channelNotFound(id string) error {
+	return monitor.Errorf(channels.NotFound, "no channel has the id %.60q", id)
 }
 
 // Channels implements channels.Store.
@@ -432,21 +436,23 @@ func (s *ChannelStore) Adopt(ctx context.Context, id monitor.ID, channelID strin
 		if err := giveToChannel(ctx, tx, id, channelID); err != nil {
 			return err
 		}
-		if m, err = s.db.readMonitor(ctx, tx, id); err != nil {
+		if err := addRevision(ctx, tx, []monitor.ID{id}); err != nil { // it has the channel's references now
 			return err
 		}
-		return addToFeed(ctx, tx, monitorChange(id))
+		m, err = s.db.readMonitor(ctx, tx, id)
+		return err
 	})
 	return m, adopted, err
 }
 
 // ExpireChannels deletes events of channels that are older than age, and channels that were stopped before, up to limit of
-// each. Their monitors expire by themselves.
+// each. An active monitor keeps its channel, whose references it has. Monitors expire by themselves.
 func (s *ChannelStore) ExpireChannels(ctx context.Context, age time.Duration, limit int) error {
 	_, err := s.db.ExecContext(ctx, `
 		WITH old AS (DELETE FROM channel_events WHERE id = ANY (ARRAY(
 			SELECT id FROM channel_events WHERE created_at < now() - make_interval(secs => $1) LIMIT $2)))
 		DELETE FROM channels WHERE id = ANY (ARRAY(
-			SELECT id FROM channels WHERE stopped_at < now() - make_interval(secs => $1) LIMIT $2))`, age.Seconds(), limit)
+			SELECT id FROM channels c WHERE stopped_at < now() - make_interval(secs => $1)
+				AND NOT EXISTS (SELECT FROM monitors m WHERE m.channel_id = c.id AND m.`+activePredicate+`) LIMIT $2))`, age.Seconds(), limit)
 	return wrapError(ctx, "delete expired channels", err)
 }

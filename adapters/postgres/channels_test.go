@@ -181,13 +181,11 @@ func TestWhatIsWantedComesInTheOrderOfTheStarts(t *testing.T) {
 func TestNothingIsRegisteredForAChannelThatWasStopped(t *testing.T) {
 	s, db := newStore(t)
 	c := createChannel(t, s, 1)
-	m := registration(1)
-	m.ChannelID = c.ID
-	check(t, s.Insert(t.Context(), m, unlimited))
-	require(t, "the channel of the monitor", getMonitor(t, s, m.ID).ChannelID, c.ID)
+	watched := registerOf(t, s, 1, c.ID)
+	require(t, "the channel of the monitor", getMonitor(t, s, watched.ID).ChannelID, c.ID)
 	byHand := register(t, s, 2)
 	stopChannel(t, s, c.ID)
-	m = registration(3)
+	m := registration(3)
 	m.ChannelID = c.ID
 	requireCode(t, s.Insert(t.Context(), m, unlimited), channels.Stopped)
 	_, _, err := s.Adopt(t.Context(), byHand.ID, c.ID)
@@ -201,6 +199,7 @@ func TestNothingIsRegisteredForAChannelThatWasStopped(t *testing.T) {
 		t.Errorf("a look after the stop is stored: %+v", got)
 	}
 	requireEmpty(t, db, "channel_events")
+	stopMonitor(t, s, watched.ID)
 	alter(t, db, `UPDATE channels SET stopped_at = now() - interval '2 days'`)
 	check(t, s.ExpireChannels(t.Context(), 24*time.Hour, 10))
 	requireEmpty(t, db, "channels", "channel_streams")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/application/references"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
@@ -148,4 +149,19 @@ func TestAMonitorEndsByItsCallbackWhileItsIncidentIsLocked(t *testing.T) {
 	must(other.ExecContext(t.Context(), `SELECT FROM deliveries WHERE id = $1 FOR UPDATE`, d.ID))(t)
 	check(t, other.Commit())
 	wait()
+}
+
+// A reference of a channel is stored before a monitor is adopted, whose worker then gets it, or afterwards: then it makes a new
+// revision of that monitor, too.
+func TestAReferenceOfAChannelWaitsForAnAdoption(t *testing.T) {
+	s, _, db := withoutDeadlocks(t)
+	c, m := createChannel(t, s, 1), register(t, s, 1)
+	adoption := holding(t, db, `SELECT FROM monitors WHERE id = $1 FOR UPDATE`, m.ID)
+	must(adoption.ExecContext(t.Context(), `SELECT FROM channels WHERE id = $1 FOR SHARE`, c.ID))(t)
+	wait := inBackground(t, func() error { return s.AddReference(t.Context(), references.Owner{Channel: c.ID}, reference(1)) })
+	eventually(t, "the reference waits for the channel", func() bool { return waitingForLock(t, db) })
+	must(adoption.ExecContext(t.Context(), `UPDATE monitors SET channel_id = $2 WHERE id = $1`, m.ID, c.ID))(t)
+	check(t, adoption.Commit())
+	wait()
+	expect(t, "the revision", getMonitor(t, s, m.ID).Revision, 1)
 }

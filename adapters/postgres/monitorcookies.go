@@ -125,14 +125,7 @@ func (s *CookieJarStore) ReplaceCookieJar(ctx context.Context, r cookiejars.Reco
 		if err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `UPDATE monitors SET revision = revision + 1, updated_at = now() WHERE id = ANY ($1)`, pq.Array(users)); err != nil {
-			return err
-		}
-		changes := make([]feedChange, 0, len(users))
-		for _, id := range users {
-			changes = append(changes, monitorChange(id))
-		}
-		if err := addToFeed(ctx, tx, changes...); err != nil {
+		if err := addRevision(ctx, tx, users); err != nil {
 			return err
 		}
 		if err := tx.GetContext(ctx, &row, selectUsedCookieJar+` WHERE id = $1`, r.ID); err != nil {

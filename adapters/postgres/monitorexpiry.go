@@ -107,7 +107,7 @@ func (s *ExpiryStore) DeleteMonitor(ctx context.Context, id monitor.ID) error {
 			`DELETE FROM monitor_stats WHERE monitor_id = $1`,
 			`DELETE FROM idempotency_keys WHERE monitor_id = $1`,
 			`DELETE FROM history_lanes WHERE monitor_id = $1`,
-			`DELETE FROM monitor_references WHERE monitor_id = $1`,
+			`DELETE FROM reference_images WHERE monitor_id = $1`,
 			`DELETE FROM monitors WHERE id = $1`,
 		} {
 			if _, err := tx.ExecContext(ctx, statement, id); err != nil {

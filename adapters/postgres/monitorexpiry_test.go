@@ -58,7 +58,7 @@ func TestEventsAndIncidentsOfEndedMonitorsExpire(t *testing.T) {
 	t.Parallel()
 	s, db := newStore(t)
 	old, recent := endedMonitor(t, s, 1), endedMonitor(t, s, 2)
-	alter(t, db, `INSERT INTO monitor_references SELECT gen_random_uuid(), $1, 'slate', 'always', 0.9, 'image/png', 64, 64, '[]', '', now()`, old.ID)
+	alter(t, db, `INSERT INTO reference_images SELECT gen_random_uuid(), $1, NULL, 'slate', 'always', 0.9, 'image/png', 64, 64, '[]', '', now()`, old.ID)
 	active := registerWith(t, s, 3, trouble(detector.Blackout, hourAgo()))
 	recordAttempt(t, s, leaseOne(t, s), accepting, sent)
 	makeOlder(t, db, old.ID, 91)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jmoiron/sqlx"
+	"github.com/lib/pq"
 
 	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -56,4 +57,17 @@ func (s *SettingsStore) UpdateSettings(ctx context.Context, m monitor.Monitor, p
 		return addToFeed(ctx, tx, monitorChange(m.ID))
 	})
 	return updated, err
+}
+
+// addRevision makes a new revision of monitors that the transaction has locked, by which their workers learn of a change
+// outside their configuration.
+func addRevision(ctx context.Context, tx *sqlx.Tx, ids []monitor.ID) error {
+	if _, err := tx.ExecContext(ctx, `UPDATE monitors SET revision = revision + 1, updated_at = now() WHERE id = ANY ($1)`, pq.Array(ids)); err != nil {
+		return err
+	}
+	changes := make([]feedChange, 0, len(ids))
+	for _, id := range ids {
+		changes = append(changes, monitorChange(id))
+	}
+	return addToFeed(ctx, tx, changes...)
 }

@@ -25,6 +25,11 @@ const (
 	Running   monitor.Code = "CHANNEL_RUNNING" // the request has to say what becomes of watches that run
 )
 
+// StoppedAlready refuses a change of a channel that has been stopped.
+func StoppedAlready(id string) *monitor.Error {
+	return monitor.Errorf(Stopped, "channel %s has been stopped and cannot be changed; register it again", id)
+}
+
 // Listed is a channel of a list, without its streams, and how many of them have each standing.
 type Listed struct {
 	channel.Channel

@@ -222,7 +222,7 @@ func (s *Service) Change(ctx context.Context, id string, ch Change) (channel.Cha
 	}
 	return s.store.ChangeChannel(ctx, id, func(c *channel.Channel) error {
 		if !c.StoppedAt.IsZero() {
-			return monitor.Errorf(Stopped, "channel %s has been stopped and cannot be changed; register it again", id)
+			return StoppedAlready(id)
 		}
 		template, refused := ch.apply(c.Template)
 		if err := monitor.Join(monitor.NamedOnce(ch.Unreadable, refused)...); err != nil {

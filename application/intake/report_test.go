@@ -38,8 +38,8 @@ func (s *fakeStore) Get(context.Context, monitor.ID) (monitor.Monitor, error) {
 	return s.stored, nil
 }
 
-func (s *fakeStore) References(context.Context, monitor.ID) ([]detector.Reference, error) {
-	return nil, nil
+func (s *fakeStore) References(context.Context, monitor.ID) (own, ofChannel []detector.Reference, err error) {
+	return nil, nil, nil
 }
 
 func (s *fakeStore) Accept(_ context.Context, _ monitor.ID, r monitor.Report) (monitor.Answer, error) {

@@ -35,8 +35,8 @@ type ReportStore interface {
 	// Get reads a monitor. Errors: *monitor.Error NotFound.
 	Get(ctx context.Context, id monitor.ID) (monitor.Monitor, error)
 
-	// References reads the pictures that the monitor's detectors look for, in the order of their upload.
-	References(ctx context.Context, id monitor.ID) ([]detector.Reference, error)
+	// References reads the references of a monitor and those of its channel, each in the order of their upload.
+	References(ctx context.Context, id monitor.ID) (own, ofChannel []detector.Reference, err error)
 
 	// Accept stores a whole report in one transaction. It stores the events as pending
 	// webhooks, in order, and skips those that are already stored. It stores the state if
@@ -94,7 +94,7 @@ func (s *WorkerService) Assignment(ctx context.Context, id monitor.ID, generatio
 	if err != nil {
 		return monitor.Assignment{}, fmt.Errorf("assign a monitor: %w", err)
 	}
-	pictures, err := s.store.References(ctx, id) // after the revision: a change between the two is assigned again
+	own, ofChannel, err := s.store.References(ctx, id) // after the revision: a change between the two is assigned again
 	if err != nil {
 		return monitor.Assignment{}, fmt.Errorf("assign a monitor: %w", err)
 	}
@@ -111,7 +111,7 @@ func (s *WorkerService) Assignment(ctx context.Context, id monitor.ID, generatio
 		StreamURL:  m.StreamURL,
 		Config:     m.Config,
 		Snapshot:   m.Snapshot,
-		References: pictures,
+		References: detector.JoinReferences(own, ofChannel),
 		Cookies:    jar,
 	}, nil
 }

@@ -4,6 +4,6 @@
 //	                                             └─────▶ digests ──▶ assignment of the worker
 //
 // A picture is decoded once, when it is uploaded, one at a time in a gateway. It may be hostile, so its header is
-// read before any memory is taken for it. Workers get digests alone. A change makes a new revision of the monitor,
-// by which its worker notices it.
+// read before any memory is taken for it. Workers get digests alone: of the pictures of their monitor, and of those of
+// its channel. A change makes a new revision of each monitor that it concerns, by which its worker notices it.
 package references

@@ -11,7 +11,7 @@ import (
 
 // Limits of references (section 17.6).
 const (
-	MaxReferences = 10 // of a monitor
+	MaxReferences = 10 // of an owner
 	MaxNameLength = 60 // characters
 	MaxImageBytes = 512 << 10
 )
@@ -21,6 +21,20 @@ const (
 	NotFound  monitor.Code = "REFERENCE_NOT_FOUND"
 	NameTaken monitor.Code = "NAME_TAKEN"
 )
+
+// Owner is what references belong to: a monitor, or a channel, whose monitors have them, too. One field is set.
+type Owner struct {
+	Monitor monitor.ID
+	Channel string // its ID
+}
+
+// String names the owner in messages.
+func (o Owner) String() string {
+	if o.Channel != "" {
+		return "channel " + o.Channel
+	}
+	return "monitor " + string(o.Monitor)
+}
 
 // Record is a stored reference without its image. Its JSON is that of the API, which gives CreatedAt in its own zone.
 type Record struct {
@@ -44,21 +58,22 @@ type Upload struct {
 }
 
 // Store keeps references. Each method blocks for one exchange with the store and may be called concurrently, by
-// several gateways. Each also returns a *monitor.Error with monitor.NotFound for an unknown monitor.
+// several gateways. Each also returns a *monitor.Error with monitor.NotFound for an unknown monitor, and with
+// channels.NotFound for an unknown channel.
 type Store interface {
-	// ListReferences reads the references of a monitor in the order of their upload.
-	ListReferences(ctx context.Context, id monitor.ID) ([]Record, error)
+	// ListReferences reads the references of an owner in the order of their upload.
+	ListReferences(ctx context.Context, o Owner) ([]Record, error)
 
-	// AddReference stores a reference of an active monitor, and makes a new revision of the monitor. Errors:
-	// *monitor.Error NameTaken; Ended; InvalidConfig when the monitor has MaxReferences.
-	AddReference(ctx context.Context, id monitor.ID, u Upload) error
+	// AddReference stores a reference, and makes a new revision of the active monitors that have it. Errors: *monitor.Error
+	// NameTaken; monitor.Ended or channels.Stopped for the owner; InvalidConfig when it has MaxReferences.
+	AddReference(ctx context.Context, o Owner, u Upload) error
 
-	// RemoveReference deletes a reference of an active monitor, and makes a new revision of the monitor. Errors:
-	// *monitor.Error NotFound, Ended.
-	RemoveReference(ctx context.Context, id monitor.ID, reference string) error
+	// RemoveReference deletes a reference, and makes a new revision of the active monitors that had it. Errors:
+	// *monitor.Error NotFound; monitor.Ended or channels.Stopped for the owner.
+	RemoveReference(ctx context.Context, o Owner, reference string) error
 
 	// ReferenceImage reads the uploaded bytes. Errors: *monitor.Error NotFound.
-	ReferenceImage(ctx context.Context, id monitor.ID, reference string) (mediaType string, image []byte, err error)
+	ReferenceImage(ctx context.Context, o Owner, reference string) (mediaType string, image []byte, err error)
 }
 
 // Service answers callers. It may be used concurrently.
@@ -74,24 +89,24 @@ func NewService(store Store, newID func() string, now func() time.Time) *Service
 	return &Service{store, newID, now, make(wait.Slots, 1)}
 }
 
-// List returns the references of a monitor in the order of their upload. Errors: those of Store.ListReferences.
-func (s *Service) List(ctx context.Context, id monitor.ID) ([]Record, error) {
-	return s.store.ListReferences(ctx, id)
+// List returns the references of an owner in the order of their upload. Errors: those of Store.ListReferences.
+func (s *Service) List(ctx context.Context, o Owner) ([]Record, error) {
+	return s.store.ListReferences(ctx, o)
 }
 
 // Image returns the uploaded bytes of a reference. Errors: those of Store.ReferenceImage.
-func (s *Service) Image(ctx context.Context, id monitor.ID, reference string) (mediaType string, image []byte, err error) {
-	return s.store.ReferenceImage(ctx, id, reference)
+func (s *Service) Image(ctx context.Context, o Owner, reference string) (mediaType string, image []byte, err error) {
+	return s.store.ReferenceImage(ctx, o, reference)
 }
 
 // Remove deletes a reference. Errors: those of Store.RemoveReference.
-func (s *Service) Remove(ctx context.Context, id monitor.ID, reference string) error {
-	return s.store.RemoveReference(ctx, id, reference)
+func (s *Service) Remove(ctx context.Context, o Owner, reference string) error {
+	return s.store.RemoveReference(ctx, o, reference)
 }
 
 // Add stores an image with the Name, Unwanted and Similarity of r, and returns its record. Errors: *monitor.Error
 // InvalidConfig, which names everything that is wrong; those of Store.AddReference.
-func (s *Service) Add(ctx context.Context, id monitor.ID, r Record, image []byte) (Record, error) {
+func (s *Service) Add(ctx context.Context, o Owner, r Record, image []byte) (Record, error) {
 	refused := []error{monitor.CheckLine("name", r.Name, 1, MaxNameLength)}
 	switch r.Unwanted {
 	case detector.AfterStart, detector.BeforeStart, detector.Always:
@@ -113,5 +128,5 @@ func (s *Service) Add(ctx context.Context, id monitor.ID, r Record, image []byte
 	}
 	r.ID, r.CreatedAt, r.Size = s.newID(), s.now(), len(image)
 	r.MediaType, r.Width, r.Height = digested.MediaType, digested.Width, digested.Height
-	return r, s.store.AddReference(ctx, id, Upload{r, digested.Digests, image})
+	return r, s.store.AddReference(ctx, o, Upload{r, digested.Digests, image})
 }

@@ -1,6 +1,9 @@
 package detector
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Reference is a picture that people have uploaded for detectors to look for (section 17.6), as a watch has it.
 type Reference struct {
@@ -8,6 +11,16 @@ type Reference struct {
 	Unwanted   Unwanted  `json:"unwanted"`
 	Similarity float64   `json:"similarity"` // of a picture that shows this one, at least; MinSimilarity to MaxSimilarity
 	Digests    []Picture `json:"digests"`    // of the uploaded picture, one for each matrix that video may have been encoded with
+}
+
+// JoinReferences returns the references of a monitor, and those of its channel whose names the monitor's own have not:
+// alerts and memories know a reference by its name.
+func JoinReferences(own, ofChannel []Reference) []Reference {
+	names := map[string]bool{}
+	for _, r := range own {
+		names[r.Name] = true
+	}
+	return append(own, slices.DeleteFunc(ofChannel, func(r Reference) bool { return names[r.Name] })...)
 }
 
 // Unwanted says when a reference should not be seen.

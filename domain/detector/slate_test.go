@@ -3,6 +3,7 @@ package detector_test
 import (
 	"bytes"
 	"fmt"
+	"reflect"
 	"testing"
 	"time"
 
@@ -121,6 +122,21 @@ func TestReferencesThatAreRemovedEndWhatTheyHaveBegun(t *testing.T) { // section
 	sample(of(soon), "unknown", none)
 	sample(of(other), "40-45 since 45")
 	sample(of(soon), "good", func(s *detector.Sample) { s.References = s.References[:0] })
+}
+
+func TestTheReferenceOfAMonitorReplacesThatOfItsChannel(t *testing.T) { // section 17.6
+	r := func(name string, similarity float64) detector.Reference {
+		return detector.Reference{Name: name, Similarity: similarity}
+	}
+	for _, c := range []struct{ own, ofChannel, want []detector.Reference }{
+		{nil, nil, nil},
+		{nil, []detector.Reference{r("a", 0.85)}, []detector.Reference{r("a", 0.85)}},
+		{[]detector.Reference{r("b", 0.9), r("c", 0.9)}, []detector.Reference{r("a", 0.85), r("b", 0.85)}, []detector.Reference{r("b", 0.9), r("c", 0.9), r("a", 0.85)}},
+	} {
+		if got := detector.JoinReferences(c.own, c.ofChannel); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%v and %v are joined to %v, want %v", c.own, c.ofChannel, got, c.want)
+		}
+	}
 }
 
 // BenchmarkSlate judges a key frame that looks like none of ten references, each by both matrices.

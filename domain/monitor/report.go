@@ -20,7 +20,7 @@ type Assignment struct {
 	Config     Config          `json:"config"`
 	Snapshot   json.RawMessage `json:"snapshot"` // the newest of an accepted report; nil at the first start
 
-	References []detector.Reference `json:"references,omitempty"` // of the monitor, for its detectors
+	References []detector.Reference `json:"references,omitempty"` // of the monitor and its channel, for its detectors
 	Cookies    *cookie.Jar          `json:"cookies,omitempty"`    // of Config.CookieJar; kept in memory only. nil: it has none
 }
 

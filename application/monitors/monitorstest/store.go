@@ -14,7 +14,7 @@ import (
 type Store struct {
 	Next interface {
 		monitors.Store
-		References(ctx context.Context, id monitor.ID) ([]detector.Reference, error)
+		References(ctx context.Context, id monitor.ID) (own, ofChannel []detector.Reference, err error)
 		Accept(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Answer, error)
 	}
 
@@ -92,8 +92,12 @@ func (s *Store) End(ctx context.Context, id monitor.ID, to monitor.Status, reaso
 }
 
 // References implements intake.ReportStore.
-func (s *Store) References(ctx context.Context, id monitor.ID) ([]detector.Reference, error) {
-	return call(ctx, s, "References", func() ([]detector.Reference, error) { return s.Next.References(ctx, id) })
+func (s *Store) References(ctx context.Context, id monitor.ID) (own, ofChannel []detector.Reference, err error) {
+	ofChannel, err = call(ctx, s, "References", func() (list []detector.Reference, err error) {
+		own, list, err = s.Next.References(ctx, id)
+		return list, err
+	})
+	return own, ofChannel, err
 }
 
 // Accept implements intake.ReportStore.
