@@ -48,7 +48,7 @@ export function fill(gateway) {
   say(`GET /api/v1/monitors/${id}/timeline`, timeline);
   say(`GET /api/v1/monitors/${id}/sessions`, { sessions: [] });
   say(`GET /api/v1/monitors/${id}/events`, { events: [], pagination: { total: 0 } });
-  say(`GET /api/v1/monitors/${id}/references`, { references: [{ reference_id: eventID, name: hostile.slice(0, 60), unwanted: "after_start", similarity: 0.92 }] });
+  for (const of of [`monitors/${id}`, `channels/${channelID}`]) say(`GET /api/v1/${of}/references`, { references: [{ reference_id: eventID, name: hostile.slice(0, 60), unwanted: "after_start", similarity: 0.92 }] });
   say("GET /api/v1/cookie-jars", { cookie_jars: cookieJars });
   say("GET /api/v1/monitors", { monitors: [...gateway.monitors.values()] });
   say("GET /api/v1/service", service);

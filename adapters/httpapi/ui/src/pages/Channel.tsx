@@ -15,6 +15,7 @@ import { FoundStreams } from "../parts/FoundStreams";
 import { Glyph } from "../parts/Glyph";
 import { ErrorText } from "../parts/Name";
 import { nextReading, ReadingWord } from "../parts/Reading";
+import { References } from "../parts/References";
 import { Facts, rulesOf, timeOrNone, type Fact } from "../parts/Watching";
 import { useRead } from "../read";
 import { running } from "../registration";
@@ -65,6 +66,7 @@ function Loaded({ of, tick }: { of: Data; tick: number }) {
         </section>
         <div>
           <How of={of} />
+          <References key={of.channel_id} of={{ kind: "channels", id: of.channel_id }} hint={words.referencesHint} runs={of.config.detectors} ended={!!of.stopped_at} />
           <ChannelEvents id={of.channel_id} change={tick} />
         </div>
       </div>

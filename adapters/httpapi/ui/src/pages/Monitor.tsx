@@ -80,7 +80,7 @@ function Loaded({ monitor }: { monitor: Data }) {
           <HintCard hints={monitor.hints ?? []} />
           <Watching monitor={monitor} />
           <DetectorStates monitor={monitor} />
-          <References monitor={monitor} />
+          <References key={id} of={{ kind: "monitors", id }} hint={text.value.monitor.references.hint} channel={monitor.channel_id} runs={monitor.config.detectors} ended={!!monitor.ended_at} />
           <Broadcast monitor={monitor} incident={incident.value} />
         </div>
       </div>

@@ -1,68 +1,83 @@
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import type { ComponentChildren } from "preact";
 import { describe, run, type Said } from "../actions";
-import { references as api } from "../references";
+import { references as api, type Owner } from "../references";
 import { detectors } from "../detectors";
 import { text } from "../i18n";
+import { useRead } from "../read";
+import { changed, changes } from "../routing";
 import { decimal } from "../time";
-import type { Monitor, Reference } from "../types";
+import type { Config, Reference } from "../types";
 import { Allowed } from "./Allowed";
 import { Glyph } from "./Glyph";
 
-const most = 10; // of a monitor
+const most = 10; // of an owner
 const limits = { least: 0.85, most: 0.99, usual: 0.92 }; // of the similarity
+
+// useReferences keeps the references of an owner; null has none.
+const useReferences = (of: Owner | null): Reference[] =>
+  useRead((abort) => (of ? api.list(of, abort) : Promise.resolve({ references: [] })), [of?.id, changes.value]).answer.value?.references ?? [];
+
+interface Props {
+  of: Owner;
+  hint: string;
+  channel?: string; // the id of the channel of a monitor, whose references are looked for, too
+  runs: Config["detectors"];
+  ended: boolean; // they can only be read
+}
 
 // References are the pictures that detectors look for: what there is, another one, one less. They are there
 // where an optional detector runs.
-export function References({ monitor }: { monitor: Monitor }) {
+export function References({ of, hint, channel, runs = {}, ended }: Props) {
   const words = text.value.monitor.references;
-  const id = monitor.monitor_id;
-  const list = useSignal<Reference[]>([]);
-  const runs = monitor.config.detectors ?? {};
-  const looked = detectors.value.some((d) => runs[d.name]);
-  const read = (signal?: AbortSignal) => api.list(id, signal).then(({ references }) => void (list.value = references));
-  useEffect(() => {
-    const abort = new AbortController();
-    list.value = [];
-    read(abort.signal).catch(() => undefined); // the feed says that the connection is lost
-    return () => abort.abort();
-  }, [id]);
+  const list = useReferences(of);
+  const its: Owner | null = channel && !ended ? { kind: "channels", id: channel } : null;
+  const ofChannel = useReferences(its);
   const remove = (r: Reference) =>
     void run(async () => {
-      await api.remove(id, r.reference_id);
-      await read();
+      await api.remove(of, r.reference_id);
+      changed();
     });
-  if (!looked && list.value.length === 0) return null;
+  if (!detectors.value.some((d) => runs[d.name]) && list.length === 0) return null;
   return (
     <section class="card" aria-labelledby="references-title">
       <div class="card-head">
         <h2 id="references-title">{words.title}</h2>
       </div>
       <div class="card-body references">
-        <p class="hint dim">{words.hint}</p>
+        <p class="hint dim">{hint}</p>
         <ul>
-          {list.value.map((r) => (
-            <li key={r.reference_id}>
-              <img src={api.image(id, r.reference_id)} alt="" width="96" height="54" loading="lazy" />
-              <span>
-                <b dir="auto" class="wrap">
-                  {r.name}
-                </b>
-                <small class="dim">{`${words.unwanted[r.unwanted]} · ${words.from(decimal(r.similarity, 2))}`}</small>
-              </span>
-              {!monitor.ended_at && (
+          {list.map((r) => (
+            <Row key={r.reference_id} of={of} reference={r}>
+              {!ended && (
                 <Allowed to="operate">
                   <button class="btn quiet" type="button" aria-label={words.removeNamed(r.name)} onClick={() => confirm(words.confirmRemove(r.name)) && remove(r)}>
                     {words.remove}
                   </button>
                 </Allowed>
               )}
-            </li>
+            </Row>
           ))}
+          {its &&
+            ofChannel.map((r) => (
+              <Row
+                key={r.reference_id}
+                of={its}
+                reference={r}
+                note={
+                  <small class="dim">
+                    <a class="link" href={`/channels/${its.id}`}>
+                      {words.ofChannel}
+                    </a>
+                    {list.some((own) => own.name === r.name) && ` · ${words.replaced}`}
+                  </small>
+                }
+              />
+            ))}
         </ul>
-        {!monitor.ended_at && list.value.length < most && (
+        {!ended && list.length < most && (
           <Allowed to="operate">
-            <Upload id={id} added={read} />
+            <Upload of={of} />
           </Allowed>
         )}
       </div>
@@ -70,7 +85,24 @@ export function References({ monitor }: { monitor: Monitor }) {
   );
 }
 
-function Upload({ id, added }: { id: string; added: () => Promise<void> }) {
+function Row({ of, reference: r, note, children }: { of: Owner; reference: Reference; note?: ComponentChildren; children?: ComponentChildren }) {
+  const words = text.value.monitor.references;
+  return (
+    <li>
+      <img src={api.image(of, r.reference_id)} alt="" width="96" height="54" loading="lazy" />
+      <span>
+        <b dir="auto" class="wrap">
+          {r.name}
+        </b>
+        <small class="dim">{`${words.unwanted[r.unwanted]} · ${words.from(decimal(r.similarity, 2))}`}</small>
+        {note}
+      </span>
+      {children}
+    </li>
+  );
+}
+
+function Upload({ of }: { of: Owner }) {
   const words = text.value.monitor.references;
   const failed = useSignal<Said>("");
   const busy = useSignal(false);
@@ -81,9 +113,9 @@ function Upload({ id, added }: { id: string; added: () => Promise<void> }) {
     failed.value = "";
     busy.value = true;
     try {
-      await api.add(id, String(given.get("name")), String(given.get("unwanted")), String(given.get("similarity")), given.get("picture") as File);
+      await api.add(of, String(given.get("name")), String(given.get("unwanted")), String(given.get("similarity")), given.get("picture") as File);
       form.reset();
-      await added();
+      changed();
     } catch (error) {
       failed.value = describe(error);
     }

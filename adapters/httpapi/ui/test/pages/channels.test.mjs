@@ -89,7 +89,7 @@ test("the page of a channel leads to its monitors, which lead back, and says sin
     gateway.monitors.get(monitor(1).monitor_id).channel_id = channelID;
     await watched.filter({ hasText: "Evening show" }).getByRole("link", { name: "Monitor" }).click();
     await page.waitForURL(`**${pages.monitor}`);
-    await page.getByRole("link", { name: "its channel" }).click();
+    await page.getByRole("link", { name: "its channel", exact: true }).click();
     await page.waitForURL(`**/channels/${channelID}`);
   }));
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { open } from "../browser.mjs";
+import { channelID } from "../fakechannels.mjs";
 import { incident, monitor } from "../fakegateway.mjs";
 import { at, cookieJars, delivery, eventID, fill, hostile, id, pages, preview } from "../fakepages.mjs";
 
@@ -305,35 +306,53 @@ test("optional detectors are those of the preset, and single ones are switched a
     assert.deepEqual(sent[1], { config: { detectors: { made_up: null } } });
   }));
 
-test("references are shown with their pictures, added and removed", () =>
+for (const owner of [`monitors/${id}`, `channels/${channelID}`])
+  test(`references of ${owner.split("/")[0]} are shown with their pictures, added and removed`, () =>
+    open(fill, async (page, gateway) => {
+      const list = [{ reference_id: eventID, name: hostile.slice(0, 60), unwanted: "after_start", similarity: 0.92 }];
+      const path = `/api/v1/${owner}/references`;
+      const sent = [];
+      gateway.routes.set(`GET ${path}`, () => [200, { references: list }]);
+      gateway.routes.set(`POST ${path}`, (picture, request) => {
+        const { searchParams: given } = new URL(request.url, gateway.url);
+        sent.push(picture.toString(), request.headers["content-type"], ...given.values());
+        if (sent.length === 5) return [400, { error: { code: "INVALID_CONFIG", message: "image cannot be read: accepted is a JPEG or PNG" } }];
+        list.push({ ...list[0], reference_id: "2", name: given.get("name"), unwanted: given.get("unwanted") });
+        return [201, list[1]];
+      });
+      gateway.routes.set(`DELETE ${path}/2`, () => [200, { reference_id: list.pop().reference_id }]);
+      await page.goto(`${gateway.url}/${owner}`);
+      await page.getByText("from a similarity of 0.92").waitFor();
+      assert.equal(await page.locator(".references img").getAttribute("src"), `${path}/${eventID}/image`);
+      await page.locator("summary", { hasText: "Add a reference" }).click();
+      await page.getByLabel("Picture: JPEG or PNG").setInputFiles({ name: "soon.png", mimeType: "image/png", buffer: Buffer.from("a picture") });
+      await page.getByLabel("Name", { exact: true }).fill("Soon");
+      await page.getByLabel("When it is unwanted").selectOption("always");
+      await page.getByRole("button", { name: "Upload" }).click();
+      await page.getByText("accepted is a JPEG or PNG").waitFor();
+      await page.getByRole("button", { name: "Upload" }).click();
+      await page.getByText("always unwanted · from").waitFor();
+      assert.deepEqual(sent.slice(5), ["a picture", "image/png", "Soon", "always", "0.92"]);
+      page.on("dialog", (dialog) => dialog.accept());
+      await page.getByRole("button", { name: "Remove Soon" }).click();
+      await page.getByText("always unwanted · from").waitFor({ state: "detached" });
+    }));
+
+test("a monitor has the references of its channel, which say so, unless one of its own has the same name; its channel changes them", () =>
   open(fill, async (page, gateway) => {
-    const list = [{ reference_id: eventID, name: hostile.slice(0, 60), unwanted: "after_start", similarity: 0.92 }];
-    const path = `/api/v1/monitors/${id}/references`;
-    const sent = [];
-    gateway.routes.set(`GET ${path}`, () => [200, { references: list }]);
-    gateway.routes.set(`POST ${path}`, (picture, request) => {
-      const { searchParams: given } = new URL(request.url, gateway.url);
-      sent.push(picture.toString(), request.headers["content-type"], ...given.values());
-      if (sent.length === 5) return [400, { error: { code: "INVALID_CONFIG", message: "image cannot be read: accepted is a JPEG or PNG" } }];
-      list.push({ ...list[0], reference_id: "2", name: given.get("name"), unwanted: given.get("unwanted") });
-      return [201, list[1]];
-    });
-    gateway.routes.set(`DELETE ${path}/2`, () => [200, { reference_id: list.pop().reference_id }]);
+    gateway.monitors.get(id).channel_id = channelID;
+    const reference = { reference_id: eventID, name: "Soon", unwanted: "after_start", similarity: 0.92 };
+    gateway.routes.set(`GET /api/v1/monitors/${id}/references`, () => [200, { references: [reference] }]);
+    gateway.routes.set(`GET /api/v1/channels/${channelID}/references`, () => [200, { references: [{ ...reference, reference_id: "2" }, { ...reference, reference_id: "3", name: "Break" }] }]);
     await page.goto(`${gateway.url}/monitors/${id}`);
-    await page.getByText("from a similarity of 0.92").waitFor();
-    assert.equal(await page.locator(".references img").getAttribute("src"), `${path}/${eventID}/image`);
-    await page.locator("summary", { hasText: "Add a reference" }).click();
-    await page.getByLabel("Picture: JPEG or PNG").setInputFiles({ name: "soon.png", mimeType: "image/png", buffer: Buffer.from("a picture") });
-    await page.getByLabel("Name", { exact: true }).fill("Soon");
-    await page.getByLabel("When it is unwanted").selectOption("always");
-    await page.getByRole("button", { name: "Upload" }).click();
-    await page.getByText("accepted is a JPEG or PNG").waitFor();
-    await page.getByRole("button", { name: "Upload" }).click();
-    await page.getByText("always unwanted · from").waitFor();
-    assert.deepEqual(sent.slice(5), ["a picture", "image/png", "Soon", "always", "0.92"]);
-    page.on("dialog", (dialog) => dialog.accept());
-    await page.getByRole("button", { name: "Remove Soon" }).click();
-    await page.getByText("always unwanted · from").waitFor({ state: "detached" });
+    const rows = page.getByRole("region", { name: "References" }).getByRole("listitem");
+    await rows.filter({ hasText: "Break" }).waitFor();
+    const texts = await rows.allInnerTexts();
+    assert.deepEqual(texts.map((t) => [t.split("\n")[0], /Remove/.test(t), /of its channel/.test(t), /replaced by that of this stream/.test(t)]), [["Soon", true, false, false], ["Soon", false, true, true], ["Break", false, true, false]]);
+    assert.equal(await rows.nth(2).locator("img").getAttribute("src"), `/api/v1/channels/${channelID}/references/3/image`);
+    await rows.nth(2).getByRole("link", { name: "of its channel" }).click();
+    await page.waitForURL(`**/channels/${channelID}`);
+    await page.getByRole("button", { name: "Remove Break" }).waitFor();
   }));
 
 test("logins are shown with their state, uploaded, replaced, deleted and chosen; their cookies go nowhere else", () =>

@@ -71,6 +71,7 @@ export const channels = {
   events: { "channel.stream_found": "Stream of a channel found", "channel.unreadable": "Channel cannot be read", "channel.readable": "Channel can be read again" },
   changeTitle: "Change how its streams are watched",
   changeHint: "It holds for streams that are registered from now on. Those that are watched or reserved keep what they have.",
+  referencesHint: "Pictures that detectors look for in each of its streams, such as “Starting soon”. A change holds for those that are watched already, too.",
   stop: "Stop the channel",
   stopTitle: (name: string) => `Stop ${name}?`,
   stopText: "Its reservations end, and no stream of it is registered any more. What was recorded stays.",

@@ -98,6 +98,8 @@ export const monitor = {
   references: {
     title: "References",
     hint: "Pictures that detectors look for, such as “Starting soon”.",
+    ofChannel: "of its channel",
+    replaced: "replaced by that of this stream, which has the same name",
     unwanted: { after_start: "unwanted after the planned start", before_start: "unwanted before the planned start", always: "always unwanted" },
     from: (similarity: string) => `from a similarity of ${similarity}`,
     add: "Add a reference",

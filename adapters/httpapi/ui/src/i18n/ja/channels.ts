@@ -73,6 +73,7 @@ export const channels: Words["channels"] = {
   events: { "channel.stream_found": "チャンネルの配信を発見", "channel.unreadable": "チャンネルの読み取り不可", "channel.readable": "チャンネルの読み取り復旧" },
   changeTitle: "配信の監視方法を変更",
   changeHint: "これから登録する配信に適用されます。監視中と予約済みの配信の設定は変わりません。",
+  referencesHint: "検出で探す画像です。「まもなく開始」の待機画面など。チャンネルのすべての配信が対象で、変更は監視中の配信にも適用されます。",
   stop: "チャンネルの監視を終了",
   stopTitle: (name) => `${name}の監視を終了しますか`,
   stopText: "予約は取り消され、以後このチャンネルの配信は登録されません。記録は残ります。",

@@ -100,6 +100,8 @@ export const monitor: Words["monitor"] = {
   references: {
     title: "参照画像",
     hint: "検出で探す画像です。「まもなく開始」の待機画面など。",
+    ofChannel: "チャンネルの画像",
+    replaced: "同じ名前の画像がこの配信にあるため使いません",
     unwanted: { after_start: "開始予定より後に出たら異常", before_start: "開始予定より前に出たら異常", always: "いつ出ても異常" },
     from: (similarity) => `類似度${similarity}以上`,
     add: "参照画像を追加",
