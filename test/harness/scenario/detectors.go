@@ -67,7 +67,7 @@ func (e *Env) PlayDetectors(t *testing.T) {
 	allApart := [][]trouble{
 		all[0][1:], {{"test_pattern", "test_pattern", "alert.test_pattern", "onset", "tone_share", 0.8, 1, (*livestream.Stream).Bars, 0}}, all[2][1:],
 	}
-	uploadBars(s)
+	e.UploadBars(t, "/api/v1/monitors/"+s.ID)
 	s.WaitChecks(2, time.Minute) // a picture that never moved cannot freeze, and captions that never came cannot be missed
 	// The other rendition is looked at each 10 s. Meanwhile the others come and go.
 	blacken := func(stream *livestream.Stream, on bool) time.Time { return stream.BlackIn(larger.Itag, on) }
@@ -121,22 +121,24 @@ func toggle(s *Stream, together []trouble, on bool) (at []time.Time) {
 	return at
 }
 
-// uploadBars uploads the colour bars of the stream as a reference, in another size. Nothing is scheduled, so they are unwanted
-// once the programme was seen.
-func uploadBars(s *Stream) {
-	s.T.Helper()
+// UploadBars uploads the colour bars of streams as a reference of a monitor or a channel, in another size, and returns its id.
+// Where no start is scheduled, they are unwanted once the programme was seen.
+func (e *Env) UploadBars(t *testing.T, of string) string {
+	t.Helper()
 	path, err := testtools.Tool("ffmpeg", "")
 	if err != nil {
-		s.T.Fatal(err)
+		t.Fatal(err)
 	}
-	bars, err := testtools.FFmpeg(s.T.Context(), path, "", nil, "-f", "lavfi", "-i", "smptebars=size=1280x720", "-frames:v", "1", "-c:v", "png", "-f", "image2pipe", "-")
+	bars, err := testtools.FFmpeg(t.Context(), path, "", nil, "-f", "lavfi", "-i", "smptebars=size=1280x720", "-frames:v", "1", "-c:v", "png", "-f", "image2pipe", "-")
 	if err != nil {
-		s.T.Fatal(err)
+		t.Fatal(err)
 	}
-	answer, err := s.Service.Call(s.T.Context(), http.MethodPost, "/api/v1/monitors/"+s.ID+"/references?name=Bars", bars, [2]string{"Content-Type", "image/png"})
+	answer, err := e.Service.Call(t.Context(), http.MethodPost, of+"/references?name=Bars", bars, [2]string{"Content-Type", "image/png"})
+	id, _ := answer.Body["reference_id"].(string)
 	if err != nil || answer.Status != http.StatusCreated {
-		s.T.Fatalf("the upload of a reference is answered %d %v, %v", answer.Status, answer.Body, err)
+		t.Fatalf("the upload of a reference is answered %d %v, %v", answer.Status, answer.Body, err)
 	}
+	return id
 }
 
 // assertAlert waits for the alert of a condition, and for what health, incident and evidence show of it. It returns

@@ -14,7 +14,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/testenv"
 )
 
-// TestTheStreamsOfAChannelAreWatched registers a channel once, with the real yt-dlp for what its page does not say.
+// TestTheStreamsOfAChannelAreWatched registers a channel once, with the real yt-dlp for what its page does not say. A reference
+// that is uploaded for the channel is looked for in a stream that is watched already, until it is removed (section 17.6).
 func TestTheStreamsOfAChannelAreWatched(t *testing.T) { // chapter 20
 	runTimeline(t, 2)
 	env := startConfigured(t, func(*testenv.Env) []string {
@@ -46,7 +47,9 @@ func TestTheStreamsOfAChannelAreWatched(t *testing.T) { // chapter 20
 	if preview["title"] != "星凪ルカ" || preview["source_id"] != id || preview["failure"] != nil {
 		t.Fatalf("the preview is %v", preview)
 	}
-	channel := create(t, env.Service, "/api/v1/channels", "channel_id", map[string]any{"channel": handle, "callback_url": env.Receiver.URL(), "config": fastConfig(), "metadata": map[string]any{"team": "a"}})
+	config := fastConfig()
+	config["detectors"] = map[string]any{"slate": map[string]any{"threshold_sec": 4}}
+	channel := create(t, env.Service, "/api/v1/channels", "channel_id", map[string]any{"channel": handle, "callback_url": env.Receiver.URL(), "config": config, "metadata": map[string]any{"team": "a"}})
 	standings := func() string {
 		var all []string
 		for _, s := range callOK(t, env.Service, http.MethodGet, "/api/v1/channels/"+channel, nil)["streams"].([]any) {
@@ -59,6 +62,7 @@ func TestTheStreamsOfAChannelAreWatched(t *testing.T) { // chapter 20
 	const want = "far pending beyond_horizon, live watched, members skipped members_only, soon watched"
 	eventually(t, time.Minute, "what was found has its standings", func() bool { return standings() == want })
 	t.Log(standings())
+	watched := ""
 	for _, m := range callOK(t, env.Service, http.MethodGet, "/api/v1/monitors?q=team", nil)["monitors"].([]any) {
 		f := m.(map[string]any)
 		metadata := f["metadata"].(map[string]any)
@@ -68,7 +72,18 @@ func TestTheStreamsOfAChannelAreWatched(t *testing.T) { // chapter 20
 		if at, err := time.Parse(time.RFC3339, fmt.Sprint(f["scheduled_start_time"])); metadata["stream_title"] == "soon" && (err != nil || !at.Equal(start)) {
 			t.Errorf("it starts at %v, want %v", f["scheduled_start_time"], start)
 		}
+		if metadata["stream_title"] == "live" {
+			watched = fmt.Sprint(f["monitor_id"])
+		}
 	}
+	eventually(t, time.Minute, "the programme is seen", func() bool { return env.Analysed(t, watched) >= 2 })
+	reference := env.UploadBars(t, "/api/v1/channels/"+channel)
+	stream.Bars(true)
+	if alert := env.WaitEvent(t, watched, "alert.slate", time.Minute); alert.Data.Reference != "Bars" {
+		t.Errorf("the alert names the reference %q", alert.Data.Reference)
+	}
+	callOK(t, env.Service, http.MethodDelete, "/api/v1/channels/"+channel+"/references/"+reference, nil)
+	env.WaitEvent(t, watched, "alert.slate_recovered", time.Minute) // the bars go on
 	stopped := callOK(t, env.Service, http.MethodDelete, "/api/v1/channels/"+channel+"?running=stop", nil)
 	if stopped["counts"].(map[string]any)["watched"] != 0. {
 		t.Errorf("after the stop %v are watched", stopped["counts"])
