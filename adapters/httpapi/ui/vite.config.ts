@@ -11,6 +11,8 @@ export default defineConfig({
     assetsInlineLimit: 0, // the Content-Security-Policy allows no data: URL
     modulePreload: { polyfill: false },
     target: "es2022",
+    // All that the first page needs is one file: a dozen small ones are compressed worse, and each has its own delay.
+    rolldownOptions: { output: { codeSplitting: { groups: [{ name: "index", test: /src\/main\.tsx$/ }] } } },
   },
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   worker: { format: "es" },
