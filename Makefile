@@ -204,7 +204,7 @@ nightly: ## run what takes hours: the cluster, 200 seeds of faults, random clips
 	$(MAKE) fuzz FUZZTIME=10m
 
 .PHONY: quality
-quality: tools ## measure the detectors on clips whose truth is known: 44 of black and silence, also with ffmpeg, 340 of the others, and 58 streams of several qualities (12 minutes; 40 at first)
+quality: tools ## measure the detectors on clips whose truth is known: 44 of black and silence, also with ffmpeg, 352 of the others, and 58 streams of several qualities (12 minutes; 40 at first)
 	go test -count=1 -v -timeout 60m -run 'TestEveryEvent|TestEachDetector|TestFurtherClips|TestLadders' ./test/suite/quality -whole
 
 .PHONY: quality-random

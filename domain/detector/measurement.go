@@ -12,7 +12,7 @@ const (
 	Movement                         // of each frame, if every frame is decoded: how it differs from the key frame before
 	Sound                            // loudness, full scale, the two channels
 	Tone                             // share of a tone of 1 kHz
-	Captions                         // in the packets of the picture, or as text in a segment of their own (WebVTT)
+	Captions                         // in the packets of the picture, or as text in a segment of their own (WebVTT, TTML)
 	Damage                           // packets and frames that the decoder calls damaged, gaps between frames
 
 	Renditions // of the other renditions of the stream, at which the watch looks beside its checks: Sample.Renditions
@@ -97,7 +97,7 @@ type ToneMeasure struct {
 	Blocks int     `json:"blocks"` // that were looked at
 }
 
-// CaptionState says which captions a segment carries: CEA-608/708 in the packets of its picture, or WebVTT.
+// CaptionState says which captions a segment carries: CEA-608/708 in the packets of its picture, or WebVTT or TTML.
 type CaptionState string
 
 // The states of captions.

@@ -8,7 +8,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/instant"
 )
 
-// captionText is the playlist of captions as text (WebVTT), if the stream lists one. While a detector judges
+// captionText is the playlist of captions as text (WebVTT, TTML), if the stream lists one. While a detector judges
 // captions, its newest segment is read each check interval, in the lane of the other renditions. Times are
 // the clock's.
 type captionText struct {

@@ -17,7 +17,7 @@ type Look struct {
 	// be decoded.
 	KeyFrames bool
 
-	Text bool // the segment has captions as text (WebVTT), and neither picture nor sound
+	Text bool // the segment has captions as text (WebVTT, TTML), and neither picture nor sound
 }
 
 // LookAtRendition returns how closely to look at a segment of a rendition that is not the watched one. text says that

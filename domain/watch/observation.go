@@ -91,7 +91,7 @@ type Rendition struct {
 	Alternate bool   `json:"alternate,omitempty"` // another sound than the stream's own, for example a translation
 
 	// HasCaptions says that captions are declared in the packets of the picture. A rendition without picture
-	// and sound has them as the text of its own segments (WebVTT).
+	// and sound has them as the text of its own segments (WebVTT, TTML).
 	HasCaptions bool `json:"has_captions,omitempty"`
 
 	copy int // quality.Copy

@@ -72,6 +72,9 @@ func classify(live bool, period timedPeriod, set *mpd.AdaptationSetType, rep *mp
 	mime := mimeType(set, rep)
 	contentType := strings.ToLower(string(set.ContentType))
 	major, _, _ := strings.Cut(mime, "/")
+	if isCaptions(set, rep, mime) && (!live || !isSingleFile(period, set, rep)) {
+		return text, ""
+	}
 	if major == "text" || major == "image" || contentType == "text" || contentType == "image" || mime == "application/ttml+xml" {
 		return "", isTextOrImage
 	}
@@ -88,6 +91,28 @@ func classify(live bool, period timedPeriod, set *mpd.AdaptationSetType, rep *mp
 		return "", isLiveFile
 	}
 	return has, ""
+}
+
+// captionCodec matches the codecs of captions as text, but for TTML that consists of pictures.
+var captionCodec = regexp.MustCompile(`^(?:wvtt|stpp)(?:\.|$)`)
+
+// isCaptions reports whether a representation has captions as text that do not only translate signs.
+func isCaptions(set *mpd.AdaptationSetType, rep *mpd.RepresentationType, mime string) bool {
+	isForced := slices.ContainsFunc(set.Roles, func(r *mpd.DescriptorType) bool { return strings.HasPrefix(r.Value, "forced") })
+	switch mime {
+	case "text/vtt", "application/ttml+xml":
+		return !isForced
+	}
+	codec := strings.ToLower(cmp.Or(rep.Codecs, set.Codecs))
+	return mime == "application/mp4" && captionCodec.MatchString(codec) && !strings.Contains(codec, "im1i") && !isForced
+}
+
+// declaresCaptions reports whether an AdaptationSet says that its pictures have captions of CEA-608 or CEA-708 in
+// their packets (SCTE 214-1, 7.2).
+func declaresCaptions(set *mpd.AdaptationSetType) bool {
+	return slices.ContainsFunc(set.Accessibilities, func(a *mpd.DescriptorType) bool {
+		return strings.HasPrefix(string(a.SchemeIdUri), "urn:scte:dash:cc:cea-")
+	})
 }
 
 // propertyExclusion returns the reason for which an EssentialProperty excludes a

@@ -21,8 +21,8 @@
 //
 // A Period without that representation uses the nearest one of the same kind: by
 // id, then language, then not an alternate, then bandwidth. Without one, the URL has
-// expired (decision S7). Left out are encrypted representations, text, images, trick
-// play, WebM, and single files (SegmentBase) of a live MPD.
+// expired (decision S7). Left out are encrypted representations, images, trick play,
+// WebM, single files (SegmentBase) of a live MPD, and text but for the main captions.
 //
 // # Segments
 //

@@ -16,10 +16,11 @@ const (
 	video tracks = "video"
 	audio tracks = "audio"
 	muxed tracks = "both" // as written in the URLs of renditions
+	text  tracks = "text" // captions
 )
 
 // include reports whether t has the wanted tracks.
-func (t tracks) include(wanted tracks) bool { return t == wanted || t == muxed }
+func (t tracks) include(wanted tracks) bool { return t == wanted || t == muxed && wanted != text }
 
 // representationKey identifies a representation across updates and Periods. The id
 // alone may change in the next Period, and may be that of a video and an audio.
@@ -44,7 +45,7 @@ func parseKey(fragment string) (representationKey, bool) {
 	k := representationKey{tracks: tracks(v.Get("kind")), id: v.Get("id"), lang: v.Get("lang")}
 	bandwidth, errBandwidth := strconv.ParseUint(v.Get("bandwidth"), 10, 32)
 	k.bandwidth = int(bandwidth)
-	known := k.tracks == video || k.tracks == audio || k.tracks == muxed
+	known := k.tracks == video || k.tracks == audio || k.tracks == muxed || k.tracks == text
 	return k, err == nil && errBandwidth == nil && known
 }
 
@@ -78,6 +79,7 @@ type representation struct {
 	position  position
 	height    int
 	alternate bool
+	captioned bool // captions are declared in the packets of its picture
 }
 
 // representations returns those of a Period that can be watched. It counts the
@@ -99,6 +101,8 @@ func (p *presentation) representations(period timedPeriod, excluded exclusions) 
 				key:      representationKey{tracks: has, id: rep.Id, lang: set.Lang, bandwidth: int(rep.Bandwidth)},
 				position: position{i, j},
 				height:   height(set, rep),
+
+				captioned: declaresCaptions(set),
 			})
 			bestRank[has] = max(bestRank[has], setRanks[i])
 		}
@@ -110,13 +114,21 @@ func (p *presentation) representations(period timedPeriod, excluded exclusions) 
 }
 
 // renditions lists the representations of the newest Period with any that can be
-// watched. Of several with the same URL it lists the first.
+// watched, and its main captions. Of several with the same URL it lists the first.
 func (p *presentation) renditions(hasRemote bool) (watch.Playlist, error) {
 	excluded := exclusions{}
 	mpdURL := p.updateURL()
 	for _, period := range slices.Backward(p.periods) {
 		out := watch.Playlist{Defect: p.defect}
+		hasMedia := false
 		for _, r := range p.representations(period, excluded) {
+			isText := r.key.tracks == text
+			if hasMedia = hasMedia || !isText; isText {
+				excluded[isTextOrImage]++
+			}
+			if isText && r.alternate {
+				continue
+			}
 			url := mpdURL + "#" + r.key.String()
 			if slices.ContainsFunc(out.Renditions, func(other watch.Rendition) bool { return other.URL == url }) {
 				continue
@@ -128,9 +140,11 @@ func (p *presentation) renditions(hasRemote bool) (watch.Playlist, error) {
 				HasVideo:  r.key.tracks.include(video),
 				HasAudio:  r.key.tracks.include(audio),
 				Alternate: r.alternate,
+
+				HasCaptions: isText || r.captioned,
 			})
 		}
-		if len(out.Renditions) > 0 {
+		if hasMedia {
 			return out, nil
 		}
 	}

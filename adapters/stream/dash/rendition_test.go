@@ -40,6 +40,7 @@ func TestRepresentationsBecomeRenditions(t *testing.T) {
 		}
 		return watch.Rendition{URL: at + "bandwidth=64000&id=a&kind=audio" + lang, Bandwidth: 64_000, HasAudio: true, Alternate: alternate}
 	}
+	captions := watch.Rendition{URL: at + "bandwidth=900000&id=v&kind=text", Bandwidth: 900_000, HasCaptions: true}
 	mixed := func(url string) watch.Rendition {
 		return watch.Rendition{URL: at + url, Bandwidth: 900_000, HasVideo: true, HasAudio: true}
 	}
@@ -85,9 +86,20 @@ func TestRepresentationsBecomeRenditions(t *testing.T) {
 		"a role of another scheme":           {sound(`lang="en"`, `<Role schemeIdUri="urn:x" value="dub"/>`) + sound(`lang="fr"`), []watch.Rendition{heard("en", false), heard("fr", false)}},
 		"roles count for each kind of track": {strings.ReplaceAll(pictures, numbered, role("main")+numbered) + sound(""), []watch.Rendition{picture, heard("", false)}},
 		"two with the same key are one":      {sound("") + sound(""), []watch.Rendition{heard("", false)}},
+		"captions":                           {pictures + media(`mimeType="text/vtt"`), []watch.Rendition{picture, captions}},
+		"captions in the packets of the picture": {
+			strings.ReplaceAll(pictures, numbered, `<Accessibility schemeIdUri="urn:scte:dash:cc:cea-608:2015" value="CC1=eng"/>`+numbered),
+			[]watch.Rendition{{URL: picture.URL, Bandwidth: picture.Bandwidth, HasVideo: true, HasCaptions: true}},
+		},
+		"captions in MP4":                            {pictures + media(`mimeType="application/mp4" codecs="wvtt"`), []watch.Rendition{picture, captions}},
+		"captions of TTML in MP4":                    {pictures + media(`mimeType="application/mp4" codecs="stpp.ttml.im1t"`), []watch.Rendition{picture, captions}},
+		"captions of TTML":                           {pictures + media(`mimeType="application/ttml+xml"`), []watch.Rendition{picture, captions}},
+		"the main captions of two":                   {pictures + media(`mimeType="text/vtt" lang="fr"`, role("subtitle")) + media(`mimeType="text/vtt"`, role("main")), []watch.Rendition{picture, captions}},
+		"captions that only translate signs are not": {pictures + media(`mimeType="text/vtt"`, role("forced-subtitle")), []watch.Rendition{picture}},
 		"representations that cannot be watched are left out": {
-			media(`mimeType="image/jpeg"`) + media(`mimeType="text/vtt"`) + media(`mimeType="application/mp4" codecs="stpp.ttml.im1t"`) +
-				media(`mimeType="application/ttml+xml"`) + media(`mimeType="video/webm" codecs="vp9"`) + media(`contentType="text"`) +
+			media(`mimeType="image/jpeg"`) + media(`mimeType="application/mp4" codecs="stpp.ttml.im1i"`) +
+				adaptationSet(`mimeType="text/vtt"`, `<Representation id="t" bandwidth="1"><BaseURL>t.vtt</BaseURL></Representation>`) +
+				media(`mimeType="video/webm" codecs="vp9"`) + media(`contentType="text"`) +
 				media(`mimeType="video/mp4"`, `<EssentialProperty schemeIdUri="http://dashif.org/guidelines/trickmode" value="1"/>`) +
 				media(`mimeType="video/mp4"`, `<EssentialProperty schemeIdUri="urn:mpeg:dash:urlparam:2014"/>`) +
 				media(`mimeType="video/mp4"`, `<ContentProtection schemeIdUri="urn:mpeg:dash:mp4protection:2011" value="cenc"/>`) +
@@ -138,9 +150,25 @@ func TestTheURLOfRenditionsIsThatOfMPDLocation(t *testing.T) {
 }
 
 func TestAnUnknownFragmentNamesNoRendition(t *testing.T) {
-	for _, part := range []string{"", "t=posix:now", "kind=text&id=v&bandwidth=1", "kind=video&id=v", "%zz", "kind=video&bandwidth=-1"} {
+	for _, part := range []string{"", "t=posix:now", "kind=image&id=v&bandwidth=1", "kind=video&id=v", "%zz", "kind=video&bandwidth=-1"} {
 		if p, failure := decode(t, slidingMPD, part, noon); failure != nil || len(p.Renditions) != 1 {
 			t.Errorf("%q: got %+v, %v", part, p, failure)
 		}
+	}
+}
+
+func TestCaptionsAreReadLikeMedia(t *testing.T) {
+	mpd := liveMPD(period(
+		adaptationSet(`mimeType="video/mp4" codecs="avc1.4d401f"`, numbered, representation("v", "900000")),
+		adaptationSet(`mimeType="application/mp4" codecs="wvtt"`, numbered, representation("t", "1000")),
+	))
+	list := renditions(t, mpd, noon)
+	picture, captions := readRendition(t, mpd, fragmentOf(t, list[0]), noon), readRendition(t, mpd, fragmentOf(t, list[1]), noon)
+	if n := len(captions.Segments); n == 0 || n != len(picture.Segments) || captions.Segments[n-1].URI != strings.Replace(picture.Segments[n-1].URI, "/v/", "/t/", 1) {
+		t.Errorf("got %+v beside %+v", captions.Segments, picture.Segments)
+	}
+	without := liveMPD(period(adaptationSet(`mimeType="video/mp4" codecs="avc1.4d401f,mp4a.40.2"`, numbered, representation("t", "900000"))))
+	if _, failure := decode(t, without, fragmentOf(t, list[1]), noon); failure == nil || failure.Kind != watch.FailureExpired {
+		t.Errorf("captions that are not listed any more: %v", failure)
 	}
 }

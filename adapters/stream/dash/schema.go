@@ -84,7 +84,7 @@ func newSchema() *element {
 	representation := newElement(nameRepresentation,
 		[]string{"id", "mimeType", "codecs"}, common...).with(wholeNumber, "bandwidth", "height")
 	set := newElement(nameAdaptationSet, []string{"contentType", "mimeType", "codecs", "lang"},
-		append(common, representation, descriptor("Role"), newElement("ContentComponent", []string{"contentType"}))...).with(wholeNumber, "height")
+		append(common, representation, descriptor("Role"), descriptor("Accessibility"), newElement("ContentComponent", []string{"contentType"}))...).with(wholeNumber, "height")
 	period := newElement(namePeriod, nil, append(segmentInformation(), set)...).with(rewrittenDuration, "start", "duration")
 	return newElement(nameMPD, []string{"type", "availabilityStartTime", "publishTime"},
 		period, newTextElement("BaseURL"), newTextElement("Location"), descriptor("UTCTiming")).

@@ -33,16 +33,22 @@ func (s *Stream) mpdText() string {
 }
 
 func (s *Stream) adaptationSet(out *strings.Builder, i int, r Rendition, at time.Duration) {
-	kind := "audio"
-	if r.HasVideo() {
+	kind, format, codec := "audio", "mp4", fmt.Sprintf(" codecs=%q", codecs(r.HasVideo(), r.HasAudio()))
+	switch {
+	case r.HasVideo():
 		kind = "video"
+	case r.isText():
+		kind, format, codec = "text", "vtt", ""
 	}
-	fmt.Fprintf(out, `<AdaptationSet id="%d" contentType=%q mimeType="%s/mp4" startWithSAP="1" segmentAlignment="true">`+"\n", i, kind, kind)
+	fmt.Fprintf(out, `<AdaptationSet id="%d" contentType=%q mimeType="%s/%s" startWithSAP="1" segmentAlignment="true">`+"\n", i, kind, kind, format)
 	out.WriteString(`<Role schemeIdUri="urn:mpeg:dash:role:2011" value="main"/>` + "\n")
-	fmt.Fprintf(out, `<Representation id="%d" codecs=%q bandwidth="%d"`, r.Itag, codecs(r.HasVideo(), r.HasAudio()), r.Bandwidth)
-	if r.HasVideo() {
+	fmt.Fprintf(out, `<Representation id="%d"%s bandwidth="%d"`, r.Itag, codec, r.Bandwidth)
+	switch {
+	case r.isText():
+		out.WriteString(">\n")
+	case r.HasVideo():
 		fmt.Fprintf(out, ` width="%d" height="%d" frameRate="%d" sar="1:1">`+"\n", r.Width, r.Height, fps)
-	} else {
+	default:
 		fmt.Fprintf(out, ` audioSamplingRate="%d">`+"\n", sampleRate)
 		out.WriteString(`<AudioChannelConfiguration schemeIdUri="urn:mpeg:dash:23003:3:audio_channel_configuration:2011" value="1"/>` + "\n")
 	}
@@ -52,15 +58,18 @@ func (s *Stream) adaptationSet(out *strings.Builder, i int, r Rendition, at time
 
 // template writes how segments are addressed. Those of a SegmentTimeline have their exact times.
 func (s *Stream) template(out *strings.Builder, r Rendition, at time.Duration) {
-	timescale, media := sampleRate, `seg-$Number$.m4s`
-	if r.HasVideo() {
+	timescale, media := sampleRate, `seg-$Number$`
+	if r.HasVideo() || r.isText() {
 		timescale = ticks
 	}
 	if s.config.Packaging.DASH == TimelineTime {
-		media = `time-$Time$.m4s`
+		media = `time-$Time$`
 	}
 	from, to := s.window(r.Itag, at)
-	fmt.Fprintf(out, `<SegmentTemplate timescale="%d" initialization="itag/$RepresentationID$/%s" media="itag/$RepresentationID$/%s"`, timescale, initName, media)
+	fmt.Fprintf(out, `<SegmentTemplate timescale="%d" media="itag/$RepresentationID$/%s%s"`, timescale, media, extension(r, s.config.Packaging))
+	if !r.isText() {
+		fmt.Fprintf(out, ` initialization="itag/$RepresentationID$/%s"`, initName)
+	}
 	switch s.config.Packaging.DASH {
 	case Number:
 		fmt.Fprintf(out, ` duration="%d" startNumber="0"/>`+"\n", int(s.config.Segment.Seconds())*timescale)

@@ -109,7 +109,7 @@ func (s *Stream) media(ctx context.Context, r Rendition, n int64) (init, media [
 
 // decodeTimes returns the times of the first samples of a rendition's tracks in MP4, in their timescales.
 func decodeTimes(r Rendition, position time.Duration) (all []int64) {
-	if r.HasVideo() {
+	if r.HasVideo() || r.isText() {
 		all = append(all, ticksOf(position))
 	}
 	if r.HasAudio() {

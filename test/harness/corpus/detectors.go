@@ -14,6 +14,7 @@ func OfDetectors() []Item {
 		{testPatterns, []detector.Name{detector.TestPattern}},
 		{slates, []detector.Name{detector.Slate}},
 		{damages, []detector.Name{detector.PictureDamage}},
+		{captioned, []detector.Name{detector.CaptionsMissing}},
 		{quiets, []detector.Name{detector.LoudnessLow}},
 		{louds, []detector.Name{detector.LoudnessHigh}},
 		{clipped, []detector.Name{detector.Clipping}},

@@ -55,7 +55,7 @@ func (i Item) encodingArgs() []string {
 	} else {
 		args = append(args, "-c:a", "aac", "-aac_coder", "fast", "-b:a", "96k")
 	}
-	if i.stream.fragments {
+	if i.stream.fragments && i.stream.captions == nil { // withCaptions needs the parameters of the codec in the stream
 		return append(args, "-f", "nut")
 	}
 	return append(args, "-f", "mpegts")
@@ -73,6 +73,9 @@ func packagingArgs(i Item, clip, dir string) []string {
 	args = append(args, "-c", "copy", "-f", "hls", "-hls_time", strconv.Itoa(int(i.Segment.Seconds())), "-hls_list_size", "0")
 	if i.stream.offset > 0 {
 		args = append(args, "-output_ts_offset", fmt.Sprint(i.stream.offset.Seconds()))
+	}
+	if i.stream.fragments && i.stream.captions != nil {
+		args = append(args, "-bsf:a", "aac_adtstoasc")
 	}
 	if i.stream.fragments {
 		args = append(args, "-strict", "experimental", "-hls_segment_type", "fmp4", "-hls_fmp4_init_filename", initName)

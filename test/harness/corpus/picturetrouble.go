@@ -44,3 +44,14 @@ var damages = []Item{
 	{Name: "a crowd at 40 kb/s", Description: "Blocks, and no damage.", Codec: rate(40, 2), Picture: crowd()},
 	{Name: "one damaged segment", Description: "Shorter than the threshold.", Picture: film(), Lost: [2]float64{30, 32}},
 }
+
+// captioned are pictures with captions in their packets, in fragments of MP4. The further clips have them in MPEG-TS.
+var captioned = []Item{
+	{Name: "captions that stop, in fragments", Sampled: true, Description: "What writes them is gone.", Truth: inTheMiddle("captions_missing"),
+		Codec: captionable, Picture: film().withFilter("fps=%d", captionRate), stream: stream{fragments: true, captions: captions{"text": {{0, 20}, {58, 75}}, "empty": {{20, 30}}}}},
+	{Name: "captions in fragments", Description: "As wanted.",
+		Codec: captionable, Picture: film().withFilter("fps=%d", captionRate), stream: stream{fragments: true, captions: captions{"text": {{0, 75}}}}},
+}
+
+// captionable is H.264 with pictures in the order in which they are shown.
+var captionable = x264("yuv420p", "-g", fmt.Sprint(captionRate), "-keyint_min", fmt.Sprint(captionRate), "-bf", "0")

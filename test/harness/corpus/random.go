@@ -20,6 +20,9 @@ type stream struct {
 
 // cacheKey returns the part of a clip's cache name for its stream.
 func (s stream) cacheKey() string {
+	if s.captions != nil && s.fragments {
+		return fmt.Sprint(s.captions, s.fragments)
+	}
 	if s.captions != nil {
 		return fmt.Sprint(s.captions)
 	}

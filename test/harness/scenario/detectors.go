@@ -56,7 +56,7 @@ func (e *Env) PlayDetectors(t *testing.T) {
 		{"loudness_high", "loud", "alert.loudness_high", "level", "loudness_lufs", -5, 5, nil, 0},
 	}}
 	// Picture, sound and captions as text have playlists of their own in another stream. A text in the packets of the
-	// picture would count as well.
+	// picture would count as well. A third one has them in DASH.
 	apart := e.Watch(t, Video{
 		Config: livestream.Config{Renditions: []livestream.Rendition{livestream.Video144p, sound, livestream.CaptionText}},
 		Detectors: map[string]any{
@@ -64,6 +64,10 @@ func (e *Env) PlayDetectors(t *testing.T) {
 			"test_pattern": map[string]any{"threshold_sec": 10}, "clipping": map[string]any{"threshold_sec": 4}, "loudness_high": map[string]any{"threshold_sec": 4},
 		},
 	})
+	dash, captions := e.Watch(t, Video{
+		Config: livestream.Config{Renditions: []livestream.Rendition{livestream.Video144p, sound, livestream.CaptionText}, Packaging: livestream.Packaging{DASH: livestream.TimelineTime}}, OwnServer: true,
+		Detectors: map[string]any{"captions_missing": map[string]any{"threshold_sec": 10}},
+	}), all[0][1:2]
 	allApart := [][]trouble{
 		all[0][1:], {{"test_pattern", "test_pattern", "alert.test_pattern", "onset", "tone_share", 0.8, 1, (*livestream.Stream).Bars, 0}}, all[2][1:],
 	}
@@ -72,7 +76,7 @@ func (e *Env) PlayDetectors(t *testing.T) {
 	// The other rendition is looked at each 10 s. Meanwhile the others come and go.
 	blacken := func(stream *livestream.Stream, on bool) time.Time { return stream.BlackIn(larger.Itag, on) }
 	rendition := trouble{"rendition", "rendition_bad", "alert.rendition", "onset", "black", 1, 1, blacken, 10 * time.Second}
-	black := rendition.toggle(s.Stream, true)
+	black, dashBegins := rendition.toggle(s.Stream, true), toggle(dash, captions, true)
 	for i, together := range all {
 		begins, beginsApart := toggle(s, together, true), toggle(apart, allApart[i], true)
 		for i, c := range together {
@@ -82,6 +86,8 @@ func (e *Env) PlayDetectors(t *testing.T) {
 			assertShown(s, assertAlert(s, rendition, black))
 			assertRenditions(s, map[int]string{larger.Height: "black"})
 			rendition.toggle(s.Stream, false)
+			assertAlert(dash, captions[0], dashBegins[0])
+			assertRecoveries(dash, captions, dashBegins, toggle(dash, captions, false))
 		}
 		for i, c := range allApart[i] {
 			assertAlert(apart, c, beginsApart[i])
