@@ -22,6 +22,8 @@ ALTER TABLE monitors
     ADD COLUMN revision         INT NOT NULL DEFAULT 0,
     -- The watcher's state, for a worker that starts again (decision S11), encrypted by SECRETS_KEY.
     ADD COLUMN snapshot         BYTEA,
+    -- What follows stream_url for workers alone, such as a token; NULL: nothing does. Encrypted by SECRETS_KEY.
+    ADD COLUMN stream_secret    BYTEA,
     -- Where the newest worker was launched: who can see whether it runs (decision O3).
     ADD COLUMN place            VARCHAR(63) NOT NULL DEFAULT '',
     -- A reservation has no worker before this time (decision A10); NULL: it is none, or has been promoted.

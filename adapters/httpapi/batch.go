@@ -80,7 +80,11 @@ func (h registrationHandlers) batchBody(c *gin.Context, dryRun bool, requests []
 		} else {
 			body.Refused++
 			refusal := h.callerError(c, r.Err)
-			shown = batchResultBody{Index: i, StreamURL: requests[i].StreamURL, Error: &errorDetail{refusal.Code, refusal.Message}}
+			given := requests[i].StreamURL
+			if canonical, err := monitor.ParseStreamURL(given); err == nil {
+				given = string(canonical) // without its secret
+			}
+			shown = batchResultBody{Index: i, StreamURL: given, Error: &errorDetail{refusal.Code, refusal.Message}}
 		}
 		body.Results = append(body.Results, shown)
 	}

@@ -1,6 +1,10 @@
 package httpapi
 
 import (
+	"encoding/json"
+	"maps"
+	"slices"
+
 	"github.com/gin-gonic/gin"
 
 	"github.com/stream-monitor/stream-monitor/application/monitors"
@@ -27,20 +31,16 @@ func (h monitorHandlers) change(c *gin.Context, id monitor.ID) error {
 // the wrong fields, which package monitors refuses with its own.
 func readChange(raw []byte) (monitors.Change, error) {
 	var change monitors.Change
-	body, err := readObject(raw, "", "callback_url", "config", "metadata")
+	body, err := readObject(raw, "", "stream_url", "callback_url", "config", "metadata")
 	if err != nil {
 		return change, err
 	}
-	for i, err := range body.refused {
-		if monitor.FieldOf(err) == "stream_url" {
-			body.refused[i] = monitor.FieldErrorf("stream_url",
-				"cannot be changed, because the events and statistics of a monitor belong to one stream; register the other stream")
-		}
-	}
-	if _, given := body.fields["callback_url"]; given {
-		change.CallbackURL = new(string)
-		if body.text("callback_url", change.CallbackURL); body.refuses("callback_url") {
-			change.CallbackURL = nil
+	for field, into := range map[string]**string{"stream_url": &change.StreamURL, "callback_url": &change.CallbackURL} {
+		if _, given := body.fields[field]; given {
+			*into = new(string)
+			if body.text(field, *into); body.refuses(field) {
+				*into = nil
+			}
 		}
 	}
 	change.Metadata = body.fields["metadata"]
@@ -77,6 +77,7 @@ func readConfig(body *object, ifNull monitor.CallbackFailure) (change monitors.C
 		change.CookieJar = new("")
 		config.text("cookie_jar", change.CookieJar)
 	}
+	change.Headers = readHeaders(config)
 	return change, append(body.refused, config.refused...)
 }
 
@@ -152,6 +153,27 @@ func readSettings(all *object, d detector.Detector) map[string]float64 {
 		}
 	}
 	return settings
+}
+
+// readHeaders reads the header fields of config; a nil value is null. No refusal shows a value.
+func readHeaders(config *object) map[string]*string {
+	const field = "http_headers"
+	raw, given := config.fields[field]
+	if !given {
+		return nil
+	}
+	headers := map[string]*string{}
+	if json.Unmarshal(raw, &headers) != nil {
+		config.refusef(field, "%s%s is of the wrong type; accepted is an object whose values are strings, or null", config.path, field)
+		return nil
+	}
+	if headers == nil { // null is none
+		return map[string]*string{}
+	}
+	if own, err := readObject(raw, config.path+field, slices.Collect(maps.Keys(headers))...); err == nil {
+		config.refused = append(config.refused, own.refused...) // of names that are there twice
+	}
+	return headers
 }
 
 // readTimeChange reads a time that null removes. A time that cannot be read changes nothing.

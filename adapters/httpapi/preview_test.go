@@ -14,8 +14,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	workerrequest "github.com/stream-monitor/stream-monitor/application/worker/request"
 	"github.com/stream-monitor/stream-monitor/domain/feed"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/monitor/sourcetest"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 )
@@ -205,4 +207,76 @@ func TestOnlyReadersThatAskGetAnnouncements(t *testing.T) {
 			t.Errorf("the other reader gets %s", without.lines.Text())
 		}
 	}
+}
+
+// Workers and resolvers get query and header fields; callers, receivers and the log see the canonical URL and names.
+func TestTheSecretOfAStreamIsForWorkersAlone(t *testing.T) { // decision A1
+	sourcetest.Add(t, sourcetest.Imaginary)
+	const stream = string(sourcetest.Stream)
+	api := newTestAPI(t)
+	api.resolve = func(ctx context.Context, url monitor.StreamURL) watch.Resolution {
+		secret := workerrequest.SecretOf(ctx)
+		expect.Equal(t, "resolved", string(url)+secret.Query+secret.Headers["authorization"], stream+"?token=s3cr3t1"+"Bearer s3cr3t2")
+		return watch.Resolution{State: watch.Live}
+	}
+	const registration = `{"stream_url":"` + stream + `?token=s3cr3t1","callback_url":"https://example.com/hook","config":{"http_headers":{"Authorization":"Bearer s3cr3t2"}}}`
+	var shown []byte
+	ask := func(method, path, body string, status int) response {
+		t.Helper()
+		r := api.do(newRequest(method, path, strings.NewReader(body))).hasStatus(status)
+		shown = append(shown, r.body...)
+		return r
+	}
+	ask("POST", previewURL, registration, http.StatusOK)
+	id := ask("POST", "/api/v1/monitors", registration, http.StatusCreated).json()["monitor_id"].(string)
+	path := "/api/v1/monitors/" + id
+	assigned := func(want string) {
+		t.Helper()
+		a := api.get("/internal/v1/monitors/" + id + "?generation=1").hasStatus(http.StatusOK).json()
+		expect.Equal(t, "the worker gets", fmt.Sprint(a["stream_url"], a["stream_secret"]), want)
+	}
+	assigned(stream + "map[headers:map[authorization:Bearer s3cr3t2] query:?token=s3cr3t1]")
+	for body, want := range map[string]string{
+		`{"metadata":{"a":1}}`: "", `{"stream_url":"` + stream + `"}`: "", `{"config":{"http_headers":{"authorization":null}}}`: "", // which keep it
+		`{"stream_url":"https://live.example.com/other?token=s3cr3t4"}`:                     "stream_url cannot be changed",
+		`{"config":{"http_headers":{"Authorization":"a\ns3cr3t4"}}}`:                        "config.http_headers has a value for authorization that",
+		`{"config":{"http_headers":{"authorization":"s3cr3t4","Authorization":"s3cr3t4"}}}`: "config.http_headers has authorization twice",
+		`{"config":{"http_headers":{"x":"s3cr3t4","x":"s3cr3t4"}}}`:                         "config.http_headers.x is given twice",
+		`{"config":{"http_headers":{"x":null}}}`:                                            "config.http_headers has no value for x",
+		`{"config":{"http_headers":{"Host":"s3cr3t4"}}}`:                                    "config.http_headers has host, which every request sets itself",
+		`{"config":{"http_headers":{"a b":"s3cr3t4"}}}`:                                     `config.http_headers has the name "a b"`,
+		`{"config":{"http_headers":"s3cr3t4"}}`:                                             "config.http_headers is of the wrong type",
+	} {
+		if want == "" {
+			ask("PATCH", path, body, http.StatusOK)
+			continue
+		}
+		if refused := string(ask("PATCH", path, body, http.StatusBadRequest).body); !strings.Contains(refused, strings.ReplaceAll(want, `"`, `\"`)) {
+			t.Errorf("%s is refused with %s, want %s", body, refused, want)
+		}
+	}
+	assigned(stream + "map[headers:map[authorization:Bearer s3cr3t2] query:?token=s3cr3t1]")
+	changed := ask("PATCH", path, `{"stream_url":"`+stream+`?token=s3cr3t3","config":{"http_headers":{"authorization":null,"X-Key":"s3cr3t4"}}}`, http.StatusOK)
+	expect.Equal(t, "the names", fmt.Sprint(changed.json()["config"].(map[string]any)["http_headers"]), "map[authorization:<nil> x-key:<nil>]")
+	assigned(stream + "map[headers:map[authorization:Bearer s3cr3t2 x-key:s3cr3t4] query:?token=s3cr3t3]")
+	ask("PATCH", path, `{"config":{"http_headers":null}}`, http.StatusOK)
+	assigned(stream + "map[query:?token=s3cr3t3]")
+
+	ask("POST", "/api/v1/monitors", strings.Replace(registration, "s3cr3t1", "s3cr3t5", 1), http.StatusConflict)
+	ask("POST", "/api/v1/monitors/batch", `{"monitors":[`+registration+`]}`, http.StatusOK)
+	for _, path := range []string{"/api/v1/monitors", path, "/api/v1/audit"} {
+		ask("GET", path, "", http.StatusOK)
+	}
+	shown = append(shown, api.logged().body...)
+	if bytes.Contains(shown, []byte("s3cr3t")) || !bytes.Contains(shown, []byte(stream)) {
+		t.Errorf("it is shown: %s", shown)
+	}
+}
+
+func TestAStreamOfASourceThatTakesNoHeadersIsRefusedWithThem(t *testing.T) {
+	api := newTestAPI(t)
+	given := registration[:len(registration)-1] + `,"config":{"http_headers":{"Authorization":"s3cr3t"}}}`
+	api.post("/api/v1/monitors", given).hasError(http.StatusBadRequest, monitor.InvalidConfig, "config.http_headers is given; a stream of YouTube takes none")
+	api.post("/api/v1/channels", `{"channel":"@example","callback_url":"https://example.com/hook","config":{"http_headers":{"a":"b"}}}`).
+		hasError(http.StatusBadRequest, monitor.InvalidConfig, "config.http_headers is given; the streams of a channel carry none")
 }

@@ -150,8 +150,8 @@ func wrongRegistrations() []refusal {
 func wrongChanges() []refusal {
 	const change = "PATCH /api/v1/monitors/" + firstID
 	return []refusal{
-		wrong(change, `{"stream_url":"`+streamURL+`","colour":1,"callback_url":7,"metadata":[],"config":{"check_interval_sec":0,"blackout_threshold_sec":"30","sharpness":1,"scheduled_start_time":"tomorrow"}}`,
-			"stream_url cannot be changed", `"colour" is not a field; accepted are callback_url, config, metadata`, "callback_url is 7; accepted is a string",
+		wrong(change, `{"stream_url":"https://youtu.be/jNQXAC9IVRw","colour":1,"callback_url":7,"metadata":[],"config":{"check_interval_sec":0,"blackout_threshold_sec":"30","sharpness":1,"scheduled_start_time":"tomorrow"}}`,
+			"stream_url cannot be changed", `"colour" is not a field; accepted are stream_url, callback_url, config, metadata`, "callback_url is 7; accepted is a string",
 			"metadata: is not an object", "config.check_interval_sec is 0", `config.blackout_threshold_sec is "30"`, `config."sharpness" is not a field`, `config.scheduled_start_time is "tomorrow"`),
 		wrongURL(change, `{"callback_url":null}`, "callback_url: is missing"),
 		wrong(change, `{"metadata":null}`, "metadata: is not an object"),

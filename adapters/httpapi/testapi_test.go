@@ -36,6 +36,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/keyring"
 	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/application/monitors/monitorstest"
+	workerrequest "github.com/stream-monitor/stream-monitor/application/worker/request"
 	"github.com/stream-monitor/stream-monitor/domain/egress"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
@@ -146,6 +147,7 @@ func newTestAPI(t testing.TB, change ...func(*testConfig)) *testAPI {
 		Zone:       tokyo,
 		Log:        log,
 		CookieJars: preparedJars{jars},
+		WithSecret: workerrequest.WithSecret,
 		Resolver:   resolverFunc(func(ctx context.Context, url monitor.StreamURL) watch.Resolution { return api.resolve(ctx, url) }),
 	}))(t)
 	records := must.Get(evidences.NewService(&api.evidence, &api.blobs, evidences.Config{

@@ -28,7 +28,7 @@ func (s *IdempotencyStore) InsertIdempotent(ctx context.Context, m monitor.Monit
 		case err != nil:
 			return err
 		case record == nil:
-			stored, err := insertMonitor(ctx, tx, m, limit)
+			stored, err := s.db.insertMonitor(ctx, tx, m, limit)
 			if err != nil {
 				return err
 			}

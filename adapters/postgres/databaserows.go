@@ -24,7 +24,7 @@ const (
 		m.created_at, m.updated_at, m.ended_at, m.reserved_until, m.channel_id`
 	fromMonitors = ` FROM monitors m JOIN monitor_stats s ON s.monitor_id = m.id` + holdingHints
 
-	selectMonitor = `SELECT m.snapshot,` + monitorColumns + fromMonitors
+	selectMonitor = `SELECT m.snapshot, m.stream_secret,` + monitorColumns + fromMonitors
 	selectActive  = `SELECT ` + ownColumns + ` FROM monitors m WHERE m.` + activePredicate + ` AND m.reserved_until IS NULL ORDER BY m.seq`
 )
 
@@ -51,6 +51,7 @@ type monitorRow struct {
 	RuntimeID      string         `db:"place"` // place is the old word for a runtime
 	ReportedAt     sql.NullTime   `db:"reported_at"`
 	Snapshot       []byte         `db:"snapshot"`
+	StreamSecret   []byte         `db:"stream_secret"`
 	CreatedAt      time.Time      `db:"created_at"`
 	UpdatedAt      time.Time      `db:"updated_at"`
 	EndedAt        sql.NullTime   `db:"ended_at"`

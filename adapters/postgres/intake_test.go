@@ -232,6 +232,45 @@ func TestAReportIsStoredInOneTransaction(t *testing.T) {
 		expect(t, "after the next report, the snapshot", string(getMonitor(t, other, m.ID).Snapshot), string(r.Snapshot))
 	})
 
+	t.Run("the secret of a stream is encrypted, and lost without its key", func(t *testing.T) {
+		dsn := database(t)
+		s, db := openWithKey(t, dsn, reversing{first: "one"}), raw(t, dsn)
+		m := registration(1)
+		m.StreamSecret = monitor.StreamSecret{Query: "?token=s3cr3t", Headers: map[string]string{"authorization": "s3cr3t"}}
+		check(t, s.Insert(t.Context(), m, unlimited))
+		if column := value[string](t, db, `SELECT encode(stream_secret, 'escape') FROM monitors WHERE id = $1`, m.ID); column == "" || strings.Contains(column, "s3cr3t") {
+			t.Errorf("the column has %q", column)
+		}
+		if got := getMonitor(t, s, m.ID); !reflect.DeepEqual(got.StreamSecret, m.StreamSecret) || got.SecretLost || got.StreamURL != m.StreamURL {
+			t.Errorf("the monitor is %+v", got)
+		}
+		if got := getMonitor(t, openWithKey(t, dsn, reversing{first: "two"}), m.ID); !got.StreamSecret.IsZero() || !got.SecretLost {
+			t.Errorf("with another key the monitor is %+v", got)
+		}
+		lost := openWithKey(t, dsn, reversing{first: "two"})
+		if err := lost.ResealSecrets(t.Context()); err == nil || !strings.Contains(err.Error(), "SET stream_secret = NULL") {
+			t.Errorf("the error of a lost key is %v", err)
+		}
+		changed := getMonitor(t, lost, m.ID)
+		changed.Config.CheckIntervalSec = 20
+		must(lost.UpdateSettings(t.Context(), changed, time.Time{}))(t)
+		newer := openWithKey(t, dsn, reversing{first: "two", older: "one"})
+		check(t, newer.ResealSecrets(t.Context()))
+		changed = getMonitor(t, lost, m.ID)
+		expect(t, "the secret with the newer key", changed.StreamSecret.Query, "?token=s3cr3t")
+		changed.StreamSecret.Query = ""
+		expect(t, "a changed secret", len(must(lost.UpdateSettings(t.Context(), changed, time.Time{}))(t).StreamSecret.Headers), 1)
+		stopMonitor(t, lost, m.ID)
+		expect(t, "what is kept of an ended monitor", value[int](t, db, `SELECT count(stream_secret) FROM monitors`), 0)
+
+		keyless := openWithKey(t, database(t), nil)
+		err := keyless.Insert(t.Context(), m, unlimited)
+		requireCode(t, err, monitor.InvalidConfig)
+		if !strings.Contains(err.Error(), "SECRETS_KEY") {
+			t.Errorf("without a key: %v", err)
+		}
+	})
+
 	t.Run("an event with a NUL is stored, its body unchanged", func(t *testing.T) {
 		s, db := newStore(t)
 		m := register(t, s, 1)

@@ -127,7 +127,7 @@ func (m lockedMonitor) callbackFailed() bool { return m.reason == event.ReasonCa
 func endMonitor(ctx context.Context, tx *sqlx.Tx, id monitor.ID, to monitor.Status, reason string, at time.Time) error {
 	_, err := tx.ExecContext(ctx, `
 		WITH ended AS (
-			UPDATE monitors SET status = $2, reason = $3, ended_at = $4, reserved_until = NULL, blind_since = NULL, unseen = NULL, snapshot = NULL, updated_at = now()
+			UPDATE monitors SET status = $2, reason = $3, ended_at = $4, reserved_until = NULL, blind_since = NULL, unseen = NULL, snapshot = NULL, stream_secret = NULL, updated_at = now()
 			WHERE id = $1 RETURNING number)
 		UPDATE monitor_numbers n SET free_at = clock_timestamp() + make_interval(secs => $5) FROM ended WHERE n.number = ended.number`,
 		id, to, reason, at.UTC(), feed.EndedShown.Seconds())

@@ -36,7 +36,7 @@ func (s *MonitorStore) Insert(ctx context.Context, m monitor.Monitor, limit int)
 		if _, err := tx.ExecContext(ctx, registrationLock); err != nil {
 			return err
 		}
-		stored, err := insertMonitor(ctx, tx, m, limit)
+		stored, err := s.db.insertMonitor(ctx, tx, m, limit)
 		if err != nil || !stored {
 			return err
 		}
@@ -52,7 +52,7 @@ const smallestFreeNumber = `SELECT COALESCE(
 
 // insertMonitor stores a monitor if checkAdmission allows it. It returns false if
 // the monitor is stored already. The transaction holds registrationLock.
-func insertMonitor(ctx context.Context, tx *sqlx.Tx, m monitor.Monitor, limit int) (stored bool, err error) {
+func (db *database) insertMonitor(ctx context.Context, tx *sqlx.Tx, m monitor.Monitor, limit int) (stored bool, err error) {
 	config, err := json.Marshal(m.Config)
 	if err != nil {
 		return false, fmt.Errorf("config: %w", err)
@@ -64,24 +64,28 @@ func insertMonitor(ctx context.Context, tx *sqlx.Tx, m monitor.Monitor, limit in
 	if err != nil {
 		return false, err
 	}
+	secret, err := db.sealStreamSecret(m)
+	if err != nil {
+		return false, err
+	}
 	until, heldSec := reservationEnd(m)
 	result, err := tx.ExecContext(ctx, `
 		WITH stored AS (
 			INSERT INTO monitors (id, number, stream_url, callback_url, config, metadata, metadata_text,
 			                      status, stream_status, health_video, health_audio, reason, generation,
-			                      pod_name, created_at, updated_at, ended_at, reserved_until)
+			                      stream_secret, pod_name, created_at, updated_at, ended_at, reserved_until)
 			VALUES ($1, (`+smallestFreeNumber+`), $2, $3, $4, CAST($5 AS jsonb), $6, $7,
 			        COALESCE(NULLIF($8, ''), 'unknown'), COALESCE(NULLIF($9, ''), 'unknown'),
-			        COALESCE(NULLIF($10, ''), 'unknown'), $11, $12, $13, $14, $15, $16,
-			        COALESCE(CAST($17 AS timestamptz), clock_timestamp() + make_interval(secs => $18)))
+			        COALESCE(NULLIF($10, ''), 'unknown'), $11, $12, $13, $14, $15, $16, $17,
+			        COALESCE(CAST($18 AS timestamptz), clock_timestamp() + make_interval(secs => $19)))
 			ON CONFLICT (id) DO NOTHING
 			RETURNING id, number),
 		numbered AS (INSERT INTO monitor_numbers (number) SELECT number FROM stored ON CONFLICT (number) DO UPDATE SET free_at = NULL)
 		INSERT INTO monitor_stats (monitor_id, total_segments, blackout_events, silence_events, last_check_at, detector_events)
-		SELECT id, $19, $20, $21, $22, CAST($23 AS jsonb) FROM stored`,
+		SELECT id, $20, $21, $22, $23, CAST($24 AS jsonb) FROM stored`,
 		m.ID, m.StreamURL, m.CallbackURL, string(config), nullText(m.Metadata), nullText(m.Metadata), m.Status,
 		m.StreamStatus, m.Health.Video, m.Health.Audio, m.Reason, m.Generation,
-		m.ID.WorkerName(), m.CreatedAt.UTC(), m.UpdatedAt.UTC(), nullTime(m.EndedAt), until, heldSec,
+		secret, m.ID.WorkerName(), m.CreatedAt.UTC(), m.UpdatedAt.UTC(), nullTime(m.EndedAt), until, heldSec,
 		m.Statistics.TotalSegmentsAnalyzed, m.Statistics.Alerts(detector.Blackout), m.Statistics.Alerts(detector.Silence), nullTime(m.Health.LastCheckAt), detectorEvents)
 	if err != nil {
 		return false, metadataError(err)
@@ -163,6 +167,36 @@ func (s *MonitorStore) Get(ctx context.Context, id monitor.ID) (monitor.Monitor,
 	return m, wrapError(ctx, "read "+string(id), err)
 }
 
+// streamSecretRow is the row for which the secret of a stream is encrypted: a monitor has its snapshot besides.
+func streamSecretRow(id monitor.ID) string { return string(id) + "/stream" }
+
+// sealStreamSecret encrypts the secret of a monitor's stream; nil: it has none. Errors: *monitor.Error InvalidConfig without
+// a key.
+func (db *database) sealStreamSecret(m monitor.Monitor) ([]byte, error) {
+	if m.StreamSecret.IsZero() {
+		return nil, nil
+	}
+	text, err := json.Marshal(m.StreamSecret)
+	if err != nil {
+		return nil, fmt.Errorf("the secret of the stream of %s: %w", m.ID, err)
+	}
+	sealed, err := db.secrets.Seal(text, streamSecretRow(m.ID))
+	if errors.Is(err, errNoSecretsKey) {
+		return nil, monitor.Errorf(monitor.InvalidConfig,
+			"the query of stream_url and config.http_headers cannot be stored, because they are encrypted and this gateway has no SECRETS_KEY: set it, or register the stream without them")
+	}
+	return sealed, err
+}
+
+// openStreamSecret decrypts the secret of a monitor's stream. Errors: no key opens it.
+func (db *database) openStreamSecret(id monitor.ID, sealed []byte) (secret monitor.StreamSecret, err error) {
+	text, _, err := db.secrets.Open(sealed, streamSecretRow(id))
+	if err == nil {
+		err = json.Unmarshal(text, &secret)
+	}
+	return secret, err
+}
+
 // readMonitor reads a monitor with its snapshot. One that no key opens any more is left out: the next worker
 // begins without it, which is better than none.
 func (db *database) readMonitor(ctx context.Context, q sqlx.QueryerContext, id monitor.ID) (monitor.Monitor, error) {
@@ -175,8 +209,17 @@ func (db *database) readMonitor(ctx context.Context, q sqlx.QueryerContext, id m
 		return monitor.Monitor{}, err
 	}
 	m, err := row.toMonitor()
-	if err != nil || len(row.Snapshot) == 0 {
+	if err != nil {
 		return m, err
+	}
+	if len(row.StreamSecret) > 0 {
+		if m.StreamSecret, err = db.openStreamSecret(m.ID, row.StreamSecret); err != nil {
+			m.SecretLost = true
+			db.log.Error("the secret of a stream cannot be decrypted, its worker gets no assignment: add its key to SECRETS_KEY", "monitor_id", row.ID, "error", err)
+		}
+	}
+	if len(row.Snapshot) == 0 {
+		return m, nil
 	}
 	if m.Snapshot, _, err = db.secrets.Open(row.Snapshot, row.ID); err != nil {
 		db.log.Error("the snapshot of a worker cannot be decrypted, the next worker starts without it: add its key to SECRETS_KEY", "monitor_id", row.ID, "error", err)

@@ -25,6 +25,10 @@ func (s *SettingsStore) UpdateSettings(ctx context.Context, m monitor.Monitor, p
 	if err != nil {
 		return monitor.Monitor{}, fmt.Errorf("config of %s: %w", m.ID, err)
 	}
+	secret, err := s.db.sealStreamSecret(m)
+	if err != nil {
+		return monitor.Monitor{}, err
+	}
 	var updated monitor.Monitor
 	err = s.db.inTx(ctx, "change "+string(m.ID), func(tx *sqlx.Tx) error {
 		locked, err := lockMonitor(ctx, tx, m.ID)
@@ -42,12 +46,13 @@ func (s *SettingsStore) UpdateSettings(ctx context.Context, m monitor.Monitor, p
 				callback_url   = $3,
 				metadata       = CAST($4 AS jsonb),
 				metadata_text  = $5,
+				stream_secret  = CASE WHEN $7 THEN stream_secret ELSE $8 END,
 				revision       = revision + 1,
 				reserved_until = CASE WHEN reserved_until IS NOT NULL AND place = '' AND status = 'waiting'
 				                      THEN COALESCE($6, reserved_until) ELSE reserved_until END,
 				updated_at     = now()
 			WHERE id = $1`,
-			m.ID, string(config), m.CallbackURL, nullText(m.Metadata), nullText(m.Metadata), nullTime(promoteAt))
+			m.ID, string(config), m.CallbackURL, nullText(m.Metadata), nullText(m.Metadata), nullTime(promoteAt), m.SecretLost, secret)
 		if err != nil {
 			return metadataError(err)
 		}

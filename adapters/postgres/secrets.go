@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 
 	"github.com/jmoiron/sqlx"
 )
@@ -46,6 +47,10 @@ var sealedTables = []struct {
 		`SELECT id, name, secrets AS sealed FROM destinations WHERE deleted_at IS NULL AND secrets IS NOT NULL ORDER BY id FOR NO KEY UPDATE`,
 		`UPDATE destinations SET secrets = $2 WHERE id = $1`, logLostSecrets,
 	},
+	{
+		`SELECT id || '/stream' AS id, stream_url AS name, stream_secret AS sealed FROM monitors WHERE stream_secret IS NOT NULL ORDER BY id FOR NO KEY UPDATE`,
+		`UPDATE monitors SET stream_secret = $2 WHERE id || '/stream' = $1`, logLostStream,
+	},
 	{`SELECT id, name, sealed FROM cookie_jars ORDER BY id FOR NO KEY UPDATE`, `UPDATE cookie_jars SET sealed = $2 WHERE id = $1`, logLostJar},
 }
 
@@ -59,7 +64,12 @@ func logLostJar(log *slog.Logger, r sealedRow, problem string) {
 		"cookie_jar", r.Name, "error", problem)
 }
 
-// ResealSecrets encrypts the secrets of all destinations, and all cookie jars, with the first key that another
+func logLostStream(log *slog.Logger, r sealedRow, problem string) {
+	log.Error("the secret of a stream cannot be decrypted, its worker gets no assignment: add its key to SECRETS_KEY",
+		"monitor_id", strings.TrimSuffix(r.ID, "/stream"), "error", problem)
+}
+
+// ResealSecrets encrypts the secrets of all destinations and streams, and all cookie jars, with the first key that another
 // key has encrypted. It may be repeated, and run on several gateways at once. It logs each row whose secrets no key
 // opens, then fails for good and changes nothing.
 func (s *Store) ResealSecrets(ctx context.Context) error {

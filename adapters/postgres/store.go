@@ -73,7 +73,7 @@ type Config struct {
 	StatementTimeout time.Duration  // default 5 s; a statement_timeout in the DSN takes precedence
 	ConnectTimeout   time.Duration  // whole seconds, default 5 s; a connect_timeout in the DSN takes precedence
 	ReportDelay      time.Duration  // how long a report without events may wait for others to share its transaction; default 0
-	Secrets          Secrets        // default: secrets of destinations can be neither stored nor read, and no snapshot is kept
+	Secrets          Secrets        // default: secrets of destinations and streams can be neither stored nor read, and no snapshot is kept
 
 	Opinions notify.OpinionPower // of second opinions over messages; default: none
 }
@@ -306,8 +306,8 @@ func (s *Store) migrate(ctx context.Context, cfg migrations.Config) error {
 }
 
 // ErrLostSecrets says that the keys of this gateway do not decrypt what is stored (section 19.1).
-var ErrLostSecrets = errors.New("SECRETS_KEY does not decrypt the stored secrets of destinations or cookie jars: give the key of the gateway that stored them, " +
-	"or put its keys.json into DATA_DIR; if the key is lost, UPDATE destinations SET secrets = NULL in the database for those that the log names, DELETE FROM cookie_jars for those that it names, and enter them again")
+var ErrLostSecrets = errors.New("SECRETS_KEY does not decrypt the stored secrets of destinations, streams or cookie jars: give the key of the gateway that stored them, " +
+	"or put its keys.json into DATA_DIR; if the key is lost, UPDATE destinations SET secrets = NULL in the database for those that the log names, DELETE FROM cookie_jars for those that it names, UPDATE monitors SET stream_secret = NULL for those that it names, and enter them again")
 
 // ErrSharedSessions says that a pooler gives the sessions of the server to whoever has a
 // transaction. Leaders, prepared statements and notifications need sessions of their own.

@@ -98,6 +98,14 @@ func TestOnlyTheNewestGenerationGetsTheAssignment(t *testing.T) {
 			t.Errorf("of a generation that is %s: %v", name, err)
 		}
 	}
+	s.store.stored.StreamSecret.Query = "?token=1"
+	if a, err = s.Assignment(t.Context(), id, 3); err != nil || a.StreamURL != streamURL || a.Secret.Query != "?token=1" {
+		t.Errorf("with a secret it is assigned %s, %q, %v", a.StreamURL, a.Secret.Query, err)
+	}
+	s.store.stored.SecretLost = true
+	if _, err = s.Assignment(t.Context(), id, 3); err == nil || !strings.Contains(err.Error(), "SECRETS_KEY") {
+		t.Errorf("without the key of its secret: %v", err)
+	}
 	s.store.stored.Status = monitor.Stopped
 	_, err = s.Assignment(t.Context(), id, 3)
 	requireCode(t, err, monitor.NotFound)

@@ -94,6 +94,9 @@ func (s *WorkerService) Assignment(ctx context.Context, id monitor.ID, generatio
 	if err != nil {
 		return monitor.Assignment{}, fmt.Errorf("assign a monitor: %w", err)
 	}
+	if m.SecretLost {
+		return monitor.Assignment{}, fmt.Errorf("assign %s: no key of SECRETS_KEY decrypts the secret of its stream", id)
+	}
 	own, ofChannel, err := s.store.References(ctx, id) // after the revision: a change between the two is assigned again
 	if err != nil {
 		return monitor.Assignment{}, fmt.Errorf("assign a monitor: %w", err)
@@ -113,6 +116,7 @@ func (s *WorkerService) Assignment(ctx context.Context, id monitor.ID, generatio
 		Snapshot:   m.Snapshot,
 		References: detector.JoinReferences(own, ofChannel),
 		Cookies:    jar,
+		Secret:     m.StreamSecret,
 	}, nil
 }
 

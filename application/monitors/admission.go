@@ -16,7 +16,8 @@ type Request struct {
 	CallbackURL string
 	Config      monitor.Config  // start from monitor.DefaultConfig
 	Metadata    json.RawMessage // a JSON object of at most monitor.MaxMetadata bytes; empty: {}
-	ChannelID   string          // of the channel that registers it; empty: a person does
+	Headers     map[string]*string
+	ChannelID   string // of the channel that registers it; empty: a person does
 
 	// Unreadable has a *monitor.Error for each field that could not be decoded, or one without a
 	// field for the whole. The refusal names them together with all other wrong fields.
@@ -57,6 +58,7 @@ func (a *admission) read(r Request) (m monitor.Monitor, wrong []error) {
 	m = monitor.Monitor{
 		ID:           monitor.NewID(a.newUUID()),
 		StreamURL:    stream,
+		StreamSecret: monitor.StreamSecret{Query: monitor.SecretQueryOf(r.StreamURL)},
 		CallbackURL:  callback,
 		Config:       r.Config,
 		Metadata:     metadata,
@@ -70,6 +72,8 @@ func (a *admission) read(r Request) (m monitor.Monitor, wrong []error) {
 
 		ReservedUntil: now.Add(claimTerm),
 	}
+	wrong = append(wrong, m.StreamSecret.SetHeaders(r.Headers, monitor.SourceOf(stream))...)
+	m.Config.HeaderNames = m.StreamSecret.HeaderNames()
 	if until, reserved := reservedUntil(r.Config, a.scheduleLead, now); reserved {
 		m.Status, m.StreamStatus, m.ReservedUntil = monitor.Waiting, monitor.StreamUpcoming, until
 	}

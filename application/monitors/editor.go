@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
@@ -15,6 +18,7 @@ import (
 // Change changes an active monitor (section 16.6). A field that is left out stays as it
 // is.
 type Change struct {
+	StreamURL   *string // the same stream, with another secret; nil: left out
 	CallbackURL *string // nil: left out
 	Config      ConfigChange
 	Metadata    json.RawMessage // a JSON object, which replaces the old one; empty: left out
@@ -30,6 +34,7 @@ type ConfigChange struct {
 	ScheduledEndTime   TimeChange
 	OnCallbackFailure  *monitor.CallbackFailure // nil: left out
 	CookieJar          *string                  // a name; empty: none. nil: left out
+	Headers            map[string]*string       // all header fields; a nil value stays as it is. nil: left out
 }
 
 // Apply changes a configuration.
@@ -60,6 +65,9 @@ func (c ConfigChange) Apply(to *monitor.Config) {
 	}
 	if c.CookieJar != nil {
 		to.CookieJar = *c.CookieJar
+	}
+	if c.Headers != nil {
+		to.HeaderNames = strings.ToLower(strings.Join(slices.Sorted(maps.Keys(c.Headers)), ","))
 	}
 }
 
@@ -161,6 +169,7 @@ func (ed *Editor) draft(ctx context.Context, m monitor.Monitor, c Change) (monit
 	if !sameTime(expiry(draft.Config), expiry(m.Config)) {
 		refused = append(refused, checkExpiry(draft.Config, ed.now()))
 	}
+	refused = append(refused, changeSecret(&draft, c)...)
 	if c.Metadata != nil {
 		metadata, err := monitor.CheckMetadata(c.Metadata)
 		draft.Metadata, refused = metadata, append(refused, err)
@@ -185,6 +194,36 @@ func (ed *Editor) draft(ctx context.Context, m monitor.Monitor, c Change) (monit
 		err = monitor.Join(err, policyErr)
 	}
 	return draft, err
+}
+
+// changeSecret changes what requests for the stream carry. Errors: the fields that are refused.
+func changeSecret(m *monitor.Monitor, c Change) (refused []error) {
+	given := c.Config.Headers != nil || c.StreamURL != nil && monitor.SecretQueryOf(*c.StreamURL) != ""
+	if given && m.SecretLost {
+		field := "config.http_headers"
+		if c.Config.Headers == nil {
+			field = "stream_url"
+		}
+		return []error{monitor.FieldErrorf(field, "cannot be changed, because the stored secret of the stream cannot be decrypted: add its key to SECRETS_KEY, or register the stream again")}
+	}
+	if c.StreamURL != nil {
+		stream, err := monitor.ParseStreamURL(*c.StreamURL)
+		query := monitor.SecretQueryOf(*c.StreamURL)
+		switch {
+		case err != nil:
+			refused = append(refused, err)
+		case stream != m.StreamURL:
+			refused = append(refused, monitor.FieldErrorf("stream_url",
+				"cannot be changed, because the events and statistics of a monitor belong to one stream; register the other stream"))
+		case query != "": // without one, it is the URL as answers have it
+			m.StreamSecret.Query = query
+		}
+	}
+	if c.Config.Headers != nil {
+		refused = append(refused, m.StreamSecret.SetHeaders(c.Config.Headers, monitor.SourceOf(m.StreamURL))...)
+		m.Config.HeaderNames = m.StreamSecret.HeaderNames()
+	}
+	return refused
 }
 
 // movedPromotion returns when a reservation is promoted after its scheduled start has

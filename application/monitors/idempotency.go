@@ -45,8 +45,12 @@ func requestDigest(m monitor.Monitor) (Digest, error) {
 	if err != nil {
 		return Digest{}, fmt.Errorf("digest a registration: %w", err)
 	}
+	secret, err := json.Marshal(m.StreamSecret)
+	if err != nil {
+		return Digest{}, fmt.Errorf("digest a registration: %w", err)
+	}
 	h := sha256.New()
-	for _, part := range []string{string(m.StreamURL), string(m.CallbackURL), string(config), string(m.Metadata)} {
+	for _, part := range []string{string(m.StreamURL), string(secret), string(m.CallbackURL), string(config), string(m.Metadata)} {
 		fmt.Fprintf(h, "%d:%s", len(part), part)
 	}
 	return Digest(h.Sum(nil)), nil

@@ -34,8 +34,9 @@ type Preview struct {
 type Previewer struct {
 	admission
 
-	resolver StreamResolver // nil: the state of the stream stays unknown
-	running  chan struct{}  // a semaphore of MaxPreviews
+	resolver   StreamResolver // nil: the state of the stream stays unknown
+	withSecret func(context.Context, monitor.StreamSecret) context.Context
+	running    chan struct{} // a semaphore of MaxPreviews
 }
 
 // Preview checks a registration as Register does, and resolves its stream once, within
@@ -65,6 +66,9 @@ func (p *Previewer) Preview(ctx context.Context, r Request) (preview Preview, er
 		if ctx, err = p.jars.With(ctx, m.Config.CookieJar, m.StreamURL); err != nil {
 			return preview, fmt.Errorf("preview a registration: %w", err)
 		}
+	}
+	if p.withSecret != nil {
+		ctx = p.withSecret(ctx, m.StreamSecret)
 	}
 	preview.StreamURL, preview.Resolution = m.StreamURL, p.resolveOnce(ctx, m.StreamURL)
 	return preview, nil

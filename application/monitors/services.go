@@ -32,6 +32,9 @@ type Config struct {
 	Log          *slog.Logger     // nil: slog.Default
 	Resolver     StreamResolver   // for previews; nil: they do not tell the state of the stream
 	CookieJars   CookieJars       // nil: there are none
+
+	// WithSecret returns a context for a question about a stream that carries its secret; nil: none does.
+	WithSecret func(context.Context, monitor.StreamSecret) context.Context
 }
 
 // Services answer callers.
@@ -56,7 +59,7 @@ func NewServices(store Store, workers WorkerManager, callbacks CallbackPolicy, t
 	admission := admission{store, callbacks, cfg.CookieJars, cfg.NewUUID, cfg.MaxMonitors, cfg.ScheduleLead, cfg.Now}
 	return &Services{
 		Registrar:     &Registrar{admission, store, workers, log},
-		Previewer:     &Previewer{admission, cfg.Resolver, make(chan struct{}, MaxPreviews)},
+		Previewer:     &Previewer{admission, cfg.Resolver, cfg.WithSecret, make(chan struct{}, MaxPreviews)},
 		Editor:        &Editor{admission, store, workers, log},
 		Monitors:      &MonitorReader{store, store},
 		Events:        &EventService{store},

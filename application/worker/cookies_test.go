@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -97,4 +98,30 @@ func texts(jars []cookie.Jar) (all []string) {
 		all = append(all, fmt.Sprint(jar.Version, " ", string(jar.Text)))
 	}
 	return all
+}
+
+func TestAQuestionCarriesTheSecretOfItsStream(t *testing.T) { // decision A1
+	synctest.Test(t, func(t *testing.T) {
+		s, g := &fakeStream{}, newFakeGateway()
+		g.secret.Query = "?token=1"
+		var carried []string
+		state := watch.Upcoming
+		s.resolve = func(ctx context.Context) watch.Resolution {
+			if q := request.SecretOf(ctx).Query; len(carried) == 0 || carried[len(carried)-1] != q {
+				carried = append(carried, q)
+			}
+			return watch.Resolution{State: state}
+		}
+		wait := startWorkerUntil(t.Context(), context.Background(), ports(s, g), func(*worker.Config) {})
+		time.Sleep(time.Minute)
+		g.change(func(*monitor.Config) { g.secret.Query = "?token=2" })
+		time.Sleep(time.Minute)
+		state = watch.Private
+		if err := wait(); err != nil {
+			t.Error(err)
+		}
+		if got := strings.Join(carried, " "); got != "?token=1 ?token=2" {
+			t.Errorf("the questions carried %s", got)
+		}
+	})
 }

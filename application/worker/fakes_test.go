@@ -151,6 +151,7 @@ type fakeGateway struct {
 	revision         int                                         // of config and references
 	references       []detector.Reference
 	cookies          *cookie.Jar
+	secret           monitor.StreamSecret
 	returned         func(cookie.Use) (cookie.Jar, error) // answers ReturnCookies
 	newestGeneration int                                  // 0: any generation is accepted
 	reports          []monitor.Report
@@ -179,7 +180,7 @@ func (g *fakeGateway) Assignment(_ context.Context, id monitor.ID, generation in
 	if g.assignmentErr != nil {
 		return monitor.Assignment{}, g.assignmentErr
 	}
-	return monitor.Assignment{ID: id, Generation: generation, Revision: g.revision, Config: g.config, Snapshot: g.snapshot, References: g.references, Cookies: g.cookies,
+	return monitor.Assignment{ID: id, Generation: generation, Revision: g.revision, Config: g.config, Snapshot: g.snapshot, References: g.references, Cookies: g.cookies, Secret: g.secret,
 		StreamURL: "https://www.youtube.com/watch?v=abcdefghijk"}, nil
 }
 

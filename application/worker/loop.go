@@ -213,7 +213,7 @@ func measuredFrom(s watch.Segment, began time.Time) time.Time {
 func (l *loop) adopt(a monitor.Assignment) {
 	l.followClock()
 	l.adoptedAt = l.clock.now()
-	l.lanes.runner.setting, l.lanes.runner.cookies = a.Config.Value, l.newCookies(a)
+	l.lanes.runner.setting, l.lanes.runner.cookies, l.lanes.runner.secret = a.Config.Value, l.newCookies(a), a.Secret
 	l.log.Info("Monitoring goes on by a changed configuration", "revision", a.Revision)
 	l.step(watch.RulesChanged{Rules: l.rules(a)})
 }

@@ -87,7 +87,7 @@ func (s Sources) Resolve(ctx context.Context, url monitor.StreamURL) watch.Resol
 		r.Lifetime = row.Lifetime
 		return r
 	}
-	return watch.Resolution{State: watch.ToolFailed, Source: string(url.Source()), Detail: "this worker has no resolver for " + string(url)}
+	return watch.Resolution{State: watch.ToolFailed, Source: string(row.Name), Detail: "this worker has no resolver for " + string(row.Name)}
 }
 
 // Probe implements Prober. Without a prober for the source, the result is not Known.
@@ -95,5 +95,5 @@ func (s Sources) Probe(ctx context.Context, url monitor.StreamURL) watch.ProbeRe
 	if source := s[url.Source()]; source.Prober != nil {
 		return source.Prober.Probe(ctx, url)
 	}
-	return watch.ProbeResult{Detail: "this worker has no prober for " + string(url)}
+	return watch.ProbeResult{Detail: "this worker has no prober for " + string(url.Source())}
 }

@@ -17,6 +17,7 @@ type taskRunner struct {
 	stream  monitor.StreamURL
 	setting func(field string) float64 // returns a field of the registration's config
 	cookies request.Cookies            // for questions about the stream; nil: it has no jar
+	secret  monitor.StreamSecret       // of questions about the stream
 
 	// keep returns a body that also keeps its bytes, for evidence.
 	keep func(s watch.Segment, body io.ReadCloser) io.ReadCloser
@@ -31,11 +32,11 @@ func (r taskRunner) run(ctx context.Context, t watch.Task) watch.Observation {
 	case watch.TaskResolve:
 		ctx, cancel := context.WithTimeout(ctx, resolveLimit)
 		defer cancel()
-		return r.ports.Resolver.Resolve(request.WithCookies(ctx, r.cookies), r.stream)
+		return r.ports.Resolver.Resolve(request.WithSecret(request.WithCookies(ctx, r.cookies), r.secret), r.stream)
 	case watch.TaskProbe:
 		ctx, cancel := context.WithTimeout(ctx, playlistLimit)
 		defer cancel()
-		return r.ports.Prober.Probe(ctx, r.stream)
+		return r.ports.Prober.Probe(request.WithSecret(ctx, r.secret), r.stream)
 	case watch.TaskPlaylist:
 		return r.readPlaylist(ctx, t)
 	case watch.TaskRendition:

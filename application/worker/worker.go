@@ -159,7 +159,7 @@ func (w *Worker) start(ctx, force context.Context) (*loop, error) {
 		NewID:      w.cfg.NewEventID,
 		Reported:   reporter.flush,
 	}, w.log)
-	runner := taskRunner{ports: w.ports, stream: assignment.StreamURL, setting: assignment.Config.Value, cookies: w.newCookies(assignment), keep: evidence.Keep, thumbnails: thumbnails}
+	runner := taskRunner{ports: w.ports, stream: assignment.StreamURL, setting: assignment.Config.Value, cookies: w.newCookies(assignment), secret: assignment.Secret, keep: evidence.Keep, thumbnails: thumbnails}
 	return &loop{
 		Worker:    w,
 		watcher:   watcher,

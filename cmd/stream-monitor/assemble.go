@@ -110,6 +110,7 @@ func (a *assembly) makeMonitors() (err error) {
 		Now:          a.clock,
 		Resolver:     a.resolving.sources(c.Watching, a.log),
 		CookieJars:   lentJars{a.jars},
+		WithSecret:   request.WithSecret,
 	})
 	a.workers = intake.NewWorkerService(a.ports.MonitorStore, a.jars, a.lateSupervisor, a.clock, a.log)
 	return err

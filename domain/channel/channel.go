@@ -69,6 +69,9 @@ func (t Template) Check() (refused []error) {
 			refused = append(refused, monitor.FieldErrorf(field, "is given; the times of its streams come from the channel, so leave it out"))
 		}
 	}
+	if t.Config.HeaderNames != "" {
+		refused = append(refused, monitor.FieldErrorf("config.http_headers", "is given; the streams of a channel carry none"))
+	}
 	if t.Config.CookieJar != "" {
 		refused = append(refused, monitor.FieldErrorf("config.cookie_jar", "is given; a channel has cookie_jar beside its config"))
 	}

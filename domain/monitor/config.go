@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/cookie"
@@ -24,6 +26,7 @@ type Config struct {
 	ScheduledEndTime       *time.Time // decision A10, default none
 	OnCallbackFailure      CallbackFailure
 	CookieJar              string // the name of the jar that questions about the stream use (section 17.7); empty: none
+	HeaderNames            string // of the header fields that requests for the stream carry, as StreamSecret.HeaderNames; empty: none
 	Preset                 string // whose values it was registered with, for display; empty: none. Presets may not have it any more
 
 	detectors  [detector.MaxDetectors][1 + detector.MaxSettings]float64 // for each row, first its threshold; zeros of an optional one that is off
@@ -199,6 +202,13 @@ func (c Config) MarshalJSON() ([]byte, error) {
 	if c.CookieJar != "" {
 		add("cookie_jar", c.CookieJar)
 	}
+	if c.HeaderNames != "" {
+		fields := map[string]*string{} // no value is shown
+		for name := range strings.SplitSeq(c.HeaderNames, ",") {
+			fields[name] = nil
+		}
+		add("http_headers", fields)
+	}
 	if c.Preset != "" {
 		add("preset", c.Preset)
 	}
@@ -264,6 +274,11 @@ func (c *Config) UnmarshalJSON(b []byte) error {
 			}
 		}
 	}
+	var headers map[string]json.RawMessage
+	if err := take("http_headers", &headers); err != nil {
+		return err
+	}
+	read.HeaderNames = strings.Join(slices.Sorted(maps.Keys(headers)), ",")
 	*c = read
 	return errors.Join(take("scheduled_start_time", &c.ScheduledStartTime), take("scheduled_end_time", &c.ScheduledEndTime),
 		take("on_callback_failure", &c.OnCallbackFailure), take("cookie_jar", &c.CookieJar), take("preset", &c.Preset))

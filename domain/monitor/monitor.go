@@ -13,6 +13,7 @@ type Monitor struct {
 	ID           ID
 	Number       int // by which people call the stream: from 1, given by the store at the registration (section 16.6)
 	StreamURL    StreamURL
+	StreamSecret StreamSecret
 	CallbackURL  CallbackURL
 	Config       Config
 	Metadata     json.RawMessage // a JSON object, byte for byte as registered
@@ -35,6 +36,9 @@ type Monitor struct {
 	// RecordParkedSince is since when its incidents and its history cannot be stored
 	// (section 16.3); zero: they are.
 	RecordParkedSince time.Time
+
+	// SecretLost says that no key decrypts StreamSecret. Without it, its source could take a worker for a stranger.
+	SecretLost bool
 
 	// Hints are those that hold, in the order in which they began (section 16.7).
 	Hints []Hint

@@ -20,8 +20,9 @@ type Assignment struct {
 	Config     Config          `json:"config"`
 	Snapshot   json.RawMessage `json:"snapshot"` // the newest of an accepted report; nil at the first start
 
-	References []detector.Reference `json:"references,omitempty"` // of the monitor and its channel, for its detectors
-	Cookies    *cookie.Jar          `json:"cookies,omitempty"`    // of Config.CookieJar; kept in memory only. nil: it has none
+	References []detector.Reference `json:"references,omitempty"`   // of the monitor and its channel, for its detectors
+	Cookies    *cookie.Jar          `json:"cookies,omitempty"`      // of Config.CookieJar; kept in memory only. nil: it has none
+	Secret     StreamSecret         `json:"stream_secret,omitzero"` // kept in memory only
 }
 
 // Report is the report of a worker to the gateway (section 8.6, decision O1). The

@@ -29,6 +29,13 @@ type Source struct {
 	// stream; "" if it does.
 	ID func(u *url.URL) (id, why string)
 
+	// SecretQuery extracts the words of a shared URL that workers need and nobody else may see, such as a query with a
+	// token. They go behind the canonical URL; nil: there are none.
+	SecretQuery func(u *url.URL) string
+
+	// TakesHeaders says that registrations may give header fields for the requests of a stream (config.http_headers).
+	TakesHeaders bool
+
 	// Example is a stream about which doctor asks, to see whether the source answers. It need not exist.
 	Example StreamURL
 

@@ -1,6 +1,8 @@
 package monitor_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -148,7 +150,50 @@ func TestAnotherSourceFollowsFromItsRow(t *testing.T) {
 			}
 		}
 	}
+	for given, secret := range map[string]string{
+		"https://live.example.com/news?token=s3cr3t": "?token=s3cr3t", "https://live.example.com/news": "",
+		"https://live.example.com/?token=s3cr3t": "", "https://www.youtube.com/watch?v=dQw4w9WgXcQ&token=1": "", "not a URL": "",
+	} {
+		if got := monitor.SecretQueryOf(given); got != secret || secret != "" && string(sourcetest.Stream)+got != given {
+			t.Errorf("the secret of %s is %q", given, got)
+		}
+	}
 	if name := monitor.StreamURL("https://example.org/news").Source(); name != "" {
 		t.Errorf("a URL of no source is of %q", name)
+	}
+}
+
+func TestTheHeadersOfAStreamHaveLimitsAndNoAnswerShowsThem(t *testing.T) {
+	many := map[string]*string{}
+	for n := range monitor.MaxHeaders + 1 {
+		many[fmt.Sprint("x-", n)] = new("1")
+	}
+	var s monitor.StreamSecret
+	for name, given := range map[string]map[string]*string{
+		"fields":       many,
+		"bytes":        {"x": new(strings.Repeat("s", monitor.MaxHeaderBytes))},
+		"no value":     {"x": new("")},
+		"a line break": {"x": new("a\r\nb")},
+		"a space":      {"x": new(" a")},
+	} {
+		if refused := s.SetHeaders(given, sourcetest.Imaginary); len(refused) != 1 || !strings.Contains(refused[0].Error(), "config.http_headers has ") || !s.IsZero() {
+			t.Errorf("%s: %v", name, refused)
+		}
+	}
+	if refused := s.SetHeaders(map[string]*string{"X-Key": new("s3cr3t"), "authorization": new("Basic é")}, sourcetest.Imaginary); refused != nil || s.HeaderNames() != "authorization,x-key" {
+		t.Errorf("%v, has %s", refused, s.HeaderNames())
+	}
+	if shown := fmt.Sprintf("%v %+v %#v %s", s, struct{ S monitor.StreamSecret }{s}, s, s); strings.Contains(shown, "s3cr3t") {
+		t.Errorf("it is shown: %s", shown)
+	}
+	c := monitor.DefaultConfig()
+	c.HeaderNames = s.HeaderNames()
+	raw, err := json.Marshal(c)
+	if err != nil || !strings.Contains(string(raw), `"http_headers":{"authorization":null,"x-key":null}`) {
+		t.Errorf("%s, %v", raw, err)
+	}
+	var read monitor.Config
+	if err := json.Unmarshal(raw, &read); err != nil || read != c {
+		t.Errorf("read is %+v, %v", read, err)
 	}
 }

@@ -25,6 +25,14 @@ var Imaginary = monitor.Source{
 		}
 		return id, ""
 	},
+	SecretQuery: func(u *url.URL) string {
+		if u.RawQuery == "" {
+			return ""
+		}
+		return "?" + u.RawQuery
+	},
+	TakesHeaders: true,
+
 	Example:     Stream,
 	Lifetime:    time.Hour,
 	SecretHosts: []string{"media.example"},

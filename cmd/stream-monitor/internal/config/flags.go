@@ -37,7 +37,7 @@ type KeyFlags struct {
 	WebhookSigningKey webhook.Keys      `type:"signing" secret:"" env:"WEBHOOK_SIGNING_KEY" help:"Key that signs webhooks; while you change it, two keys separated by a comma. Default: generated."`
 	InternalAPIKey    string            `type:"apikey" secret:"" name:"internal-api-key" env:"INTERNAL_API_KEY" help:"Key from which each worker's token for the internal API comes; no worker gets the key. 16 characters or more. Default: generated."`
 	EvidenceLinkKey   evidence.LinkKeys `type:"linkkeys" secret:"" env:"EVIDENCE_LINK_KEY" help:"Key that signs links to evidence; up to 4, separated by commas: the first signs, all verify. Default: generated with the other keys, else derived from API_KEY."`
-	SecretsKey        secretbox.Keys    `type:"secretskeys" secret:"" env:"SECRETS_KEY" help:"Key that encrypts the secrets of destinations, the key of sessions and snapshots in the database; up to 4, separated by commas: the first encrypts, all decrypt. Default: generated with the other keys, else derived from API_KEY."`
+	SecretsKey        secretbox.Keys    `type:"secretskeys" secret:"" env:"SECRETS_KEY" help:"Key that encrypts the secrets of destinations, the key of sessions, snapshots and the secrets of stream URLs in the database; up to 4, separated by commas: the first encrypts, all decrypt. Default: generated with the other keys, else derived from API_KEY."`
 }
 
 // Missing returns the names of the required keys that are not set. Those of links and of
