@@ -39,7 +39,10 @@ func TestASegmentOfStrangeLengthIsLoggedAndCounted(t *testing.T) { // S10
 
 func TestAManifestFoundByTheFallbackNeedsAPlaylist(t *testing.T) { // 5.2, 7.1: it never proves is_live
 	found := says(watch.ManifestFound, 0, never)
-	scenario(t, found).from(100).findManifest().until(150).expect("100 started since 100")
+	w := scenario(t, found).from(100).findManifest().until(150).expect("100 started since 100")
+	if len(w.logged("The stream's state could not be learned, but its manifest was found; the stream is watched all the same")) == 0 {
+		t.Error("nobody is told")
+	}
 	scenario(t, endsAt(50, true)).from(100).findManifest().until(150).expect("100 ended until 50 for 0 by endlist") // an archive's
 	t.Run("and is dropped without a readable one", func(t *testing.T) {
 		scenario(t, found, noPlaylist(0, 100)).from(50).findManifest().until(60).findManifest().until(120).findManifest().until(130).

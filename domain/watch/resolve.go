@@ -146,6 +146,9 @@ func (a answers) handleNoAnswer(o Resolution) {
 	}
 	outages(a).alertUnanswered()
 	if o.State == ManifestFound {
+		a.logWarn("The stream's state could not be learned, but its manifest was found; the stream is watched all the same", map[string]any{
+			"source": o.Source, "detail": o.Detail, "failures": r.Failures,
+		})
 		manifests(a).adopt(o)
 		return
 	}

@@ -67,7 +67,7 @@ func (y *Server) channelPage(w http.ResponseWriter, r *http.Request) {
 
 // livePage answers with the watch page of a video.
 func (y *Server) livePage(w http.ResponseWriter, video string) {
-	response, err := json.Marshal(y.playerResponse(video, false))
+	response, err := json.Marshal(y.playerResponse(video, webClient, false))
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return

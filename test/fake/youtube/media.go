@@ -17,10 +17,14 @@ const (
 	segmentHost  = "https://rr1---sn-n4v7snly.googlevideo.com"
 )
 
-// masterURL returns a new URL of a master playlist.
-func (y *Server) masterURL(id string) string {
+// masterURL returns a new URL of a master playlist for a client. A client that is refused gets one that has expired.
+func (y *Server) masterURL(id, client string, v entry) string {
+	issue := 0
+	if v.OnlyFor == "" || v.OnlyFor == client {
+		issue = y.newIssue(id)
+	}
 	return fmt.Sprintf("%s/api/manifest/hls_variant/%s/playlist_duration/30/manifest_duration/30/go/1/keepalive/yes/file/index.m3u8",
-		manifestHost, y.ticket(id, y.newIssue(id), time.Now().Add(expiry)))
+		manifestHost, y.ticket(id, issue, time.Now().Add(expiry)))
 }
 
 func playlistURL(ticket string, r livestream.Rendition) string {

@@ -7,9 +7,12 @@ import (
 
 type object = map[string]any
 
+// webClient is the client of the pages.
+const webClient = "WEB"
+
 // playerResponse returns the player API's answer about a video, which is also a
-// part of the watch page. signedIn is whether the request has the accepted login.
-func (y *Server) playerResponse(id string, signedIn bool) object {
+// part of the watch page. client is the one that asks. signedIn is whether the request has the accepted login.
+func (y *Server) playerResponse(id, client string, signedIn bool) object {
 	v := y.video(id)
 	if v.Login && !signedIn {
 		v.State = Members
@@ -26,7 +29,7 @@ func (y *Server) playerResponse(id string, signedIn bool) object {
 	answer["videoDetails"] = details(id, v, channel, c)
 	answer["microformat"] = object{"playerMicroformatRenderer": microformat(v, channel, c)}
 	if !refused {
-		answer["streamingData"] = y.streams(id, v)
+		answer["streamingData"] = y.streams(id, client, v)
 	}
 	return answer
 }
@@ -100,14 +103,14 @@ func microformat(v entry, channel string, c Channel) object {
 
 // streams returns the URLs of the media: a playlist of a live video, a file of
 // any other.
-func (y *Server) streams(id string, v entry) object {
+func (y *Server) streams(id, client string, v entry) object {
 	data := object{"expiresInSeconds": strconv.Itoa(int(expiry.Seconds()))}
 	if v.State == Live {
 		switch {
 		case v.Origin != nil:
 			y.originStreams(data, id, *v.Origin)
 		case v.Source != nil:
-			data["hlsManifestUrl"] = y.masterURL(id)
+			data["hlsManifestUrl"] = y.masterURL(id, client, v)
 		}
 		return data
 	}

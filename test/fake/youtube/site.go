@@ -48,7 +48,7 @@ func (y *Server) site() http.Handler {
 }
 
 func (y *Server) watchPage(w http.ResponseWriter, r *http.Request) {
-	response, err := json.Marshal(y.playerResponse(r.URL.Query().Get("v"), y.signedIn(w, r)))
+	response, err := json.Marshal(y.playerResponse(r.URL.Query().Get("v"), webClient, y.signedIn(w, r)))
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
@@ -63,7 +63,7 @@ func (y *Server) watchPage(w http.ResponseWriter, r *http.Request) {
 }
 
 func (y *Server) playerAPI(w http.ResponseWriter, r *http.Request) {
-	writeJSON(w, y.playerResponse(r.Header.Get(subjectHeader), y.signedIn(w, r)))
+	writeJSON(w, y.playerResponse(r.Header.Get(subjectHeader), askedIn(r).Context.Client.Name, y.signedIn(w, r)))
 }
 
 // oembed answers whether a video exists (section 7.4, method 2): 200 for one that

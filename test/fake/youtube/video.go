@@ -31,6 +31,7 @@ type Video struct {
 	Source    Source    // of the media; nil: live without formats, unless there is an Origin
 	Login     bool      // who is not signed in gets Members, see Server.AcceptLogin
 	Origin    *Origin   // of the media, instead of a Source
+	OnlyFor   string    // the one client whose media URLs work, such as ANDROID; those of others answer 403. Empty: all work
 
 	Channel     string // id; default DefaultChannelID
 	MembersOnly bool   // the player refuses it as Members, and the channel's pages show State with a badge

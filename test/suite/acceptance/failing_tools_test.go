@@ -1,11 +1,14 @@
 package acceptance_test
 
 import (
+	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
+	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
 	"github.com/stream-monitor/stream-monitor/test/harness/scenario"
 )
 
@@ -62,4 +65,25 @@ func TestACheckRunsNoYtdlpAndAtMostOneFFmpeg(t *testing.T) {
 			}
 		})
 	}
+}
+
+// YouTube gives every client as which the real yt-dlp asks URLs that answer 403, and the one of the real streamlink URLs that work.
+func TestStreamlinkReplacesAYtdlpWhoseEveryClientIsRefused(t *testing.T) { // section 5.2
+	runTimeline(t, 1)
+	env := startEnv(t, "YTDLP_PATH="+toolPath(t, "yt-dlp"), "STREAMLINK_PATH="+toolPath(t, "streamlink"))
+	v := newVideoID()
+	stream, err := env.StartStream(t.Context(), v, livestream.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	env.YouTube.Add(v, youtube.Video{State: youtube.Live, Source: stream, OnlyFor: "ANDROID"})
+	id := env.Register(t, v, fastConfig())
+	env.WaitEvent(t, id, scenario.Started, scenario.StartTimeout)
+	env.Eventually(t, time.Minute, "five checks", func() bool { return env.Analysed(t, id) >= 5 })
+	said := waitLog(t, env.Service, time.Minute, hasPrefix("The stream's state could not be learned, but its manifest was found"))
+	if detail := fmt.Sprint(said.Data["detail"]); said.Data["source"] != "streamlink" || !strings.Contains(detail, "yt-dlp") || !strings.Contains(detail, "403") {
+		t.Errorf("it says %s", said.Raw)
+	}
+	stream.End()
+	env.WaitEvent(t, id, scenario.Ended, time.Minute)
 }
