@@ -57,7 +57,7 @@ func (fc *ForChannels) RegisterStream(ctx context.Context, r channel.Registratio
 }
 
 // ChangeStream gives the monitor of a stream the title and the start that the source has moved it to, as Editor.ChangeMonitor
-// does (section 16.6). Values that a person has set stay.
+// does (section 16.6). A reservation whose stream has begun gets a worker. Values that a person has set stay.
 func (fc *ForChannels) ChangeStream(ctx context.Context, c channel.Channel, f channel.Found) error {
 	id := f.Monitor.ID
 	m, err := fc.services.Monitors.Get(ctx, id)
@@ -66,8 +66,9 @@ func (fc *ForChannels) ChangeStream(ctx context.Context, c channel.Channel, f ch
 	}
 	changes := channel.ChangesOf(f, m)
 	change := Change{Metadata: changes.Metadata}
-	if changes.Start != nil {
-		change.Config.ScheduledStartTime = TimeChange{Given: true, To: changes.Start}
+	change.Config.ScheduledStartTime.Given = changes.Start != nil
+	if changes.Start != nil && !changes.Start.IsZero() {
+		change.Config.ScheduledStartTime.To = changes.Start
 	}
 	if !m.Status.Active() || changes.Metadata == nil && changes.Start == nil {
 		return nil

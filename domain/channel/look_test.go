@@ -171,6 +171,26 @@ func TestAReservationThatBecomesMembersOnlyIsStopped(t *testing.T) {
 	}
 }
 
+func TestAStreamThatBeginsLongBeforeItsStartIsWatched(t *testing.T) {
+	early, byHand := evening("early"), evening("own start")
+	for _, b := range []*broadcast{&early, &byHand} {
+		b.start = at(0, "18:00")
+	}
+	for _, saysStart := range []bool{true, false} {
+		w := newWorld(t, early, byHand)
+		w.saysStart = saysStart
+		given := at(0, "19:30")
+		w.monitors["by-hand"] = &monitor.Monitor{ID: "by-hand", StreamURL: byHand.url(), Status: monitor.Waiting, ReservedUntil: at(0, "19:20"), Config: monitor.Config{ScheduledStartTime: &given}}
+		w.run(at(0, "21:00"))
+		if got := w.liveAt[early.url()]; got.IsZero() || got.After(at(0, "18:12")) {
+			t.Errorf("it is watched from %v on", got)
+		}
+		if got := w.liveAt[byHand.url()]; !got.Equal(at(0, "19:20")) {
+			t.Errorf("the start that a person has set is not kept: watched from %v on", got)
+		}
+	}
+}
+
 func TestAStreamThatComesBackIsRegisteredAgain(t *testing.T) {
 	w := newWorld(t, evening("evening"), broadcast{name: "old", announced: at(-2, "00:00"), start: at(-2, "00:00"), end: at(-1, "00:00")})
 	w.saysStart = true

@@ -20,7 +20,7 @@ type TaskKind string
 // The kinds of tasks.
 const (
 	Stop   TaskKind = "stop"   // end its reservation: it is gone, over, or for members
-	Change TaskKind = "change" // give its monitor another title or start
+	Change TaskKind = "change" // give its monitor another title or start, or none: it has begun
 )
 
 // Task is what is to be done about a stream.
@@ -39,12 +39,15 @@ func (c Channel) Tasks() (tasks []Task) {
 			if f.Monitor.Reserved {
 				tasks = append(tasks, Task{Stop, f})
 			}
-		case moved || f.Title != f.Monitor.Title:
+		case moved || f.early() || f.Title != f.Monitor.Title:
 			tasks = append(tasks, Task{Change, f})
 		}
 	}
 	return tasks
 }
+
+// early reports whether the stream has begun while its monitor waits for the scheduled start without a worker.
+func (f Found) early() bool { return f.State == Live && f.Monitor.Reserved }
 
 // Resolved returns the stream after an answer of the resolver, which is asked at AskAt. No answer ends a stream that the
 // complete page lacks.
@@ -114,7 +117,7 @@ func (c *Channel) Stopped(now time.Time, url monitor.StreamURL) {
 // Changes are what a monitor gets anew; nil: it keeps what it has.
 type Changes struct {
 	Metadata json.RawMessage
-	Start    *time.Time
+	Start    *time.Time // zero: none any more, so that it is watched at once
 }
 
 // ChangesOf returns what the monitor m of a stream gets anew. A title or a start that a person has set otherwise stays.
@@ -123,7 +126,11 @@ func ChangesOf(f Found, m monitor.Monitor) (ch Changes) {
 		ch.Metadata = changed
 	}
 	has := m.Config.ScheduledStartTime
-	if has != nil && f.State == Upcoming && !f.ScheduledStart.IsZero() && has.Equal(f.Monitor.Start) && !has.Equal(f.ScheduledStart) {
+	switch {
+	case has == nil || !has.Equal(f.Monitor.Start):
+	case f.early():
+		ch.Start = new(time.Time)
+	case f.State == Upcoming && !f.ScheduledStart.IsZero() && !has.Equal(f.ScheduledStart):
 		ch.Start = &f.ScheduledStart
 	}
 	return ch

@@ -215,7 +215,12 @@ func (w *world) do(task channel.Task) {
 		w.channel.Stopped(w.now, url)
 	case channel.Change:
 		ch := channel.ChangesOf(task.Stream, *m)
-		if ch.Start != nil {
+		switch {
+		case ch.Start == nil:
+		case ch.Start.IsZero():
+			w.note("begin %s", task.Stream.Title)
+			m.Config.ScheduledStartTime, m.ReservedUntil = nil, time.Time{}
+		default:
 			w.note("move %s to %s", task.Stream.Title, ch.Start.Format("Mon 15:04"))
 			m.Config.ScheduledStartTime, m.ReservedUntil = ch.Start, ch.Start.Add(-10*time.Minute)
 		}
