@@ -190,7 +190,7 @@ func (d *Discovery) work(ctx context.Context, c *channel.Channel, now time.Time)
 	}
 }
 
-// ask asks the resolver about streams whose pages do not say all.
+// ask asks the resolver about streams whose pages do not say all, and does what follows.
 func (d *Discovery) ask(ctx context.Context) error {
 	now := d.cfg.Now()
 	asked, err := d.store.AskedStreams(ctx, now, maxAsked)
@@ -208,8 +208,12 @@ func (d *Discovery) ask(ctx context.Context) error {
 					return
 				}
 			}
-			f := c.Resolved(now, d.cfg.Resolver.Resolve(limited, c.Stream.URL))
-			failures[n] = d.store.SaveStream(ctx, c.Channel, f, nil)
+			one := c.Channel
+			one.Streams = []channel.Found{c.Resolved(now, d.cfg.Resolver.Resolve(limited, c.Stream.URL))}
+			d.work(ctx, &one, now)
+			for _, f := range one.Streams { // none: it was not seen for so long that it is forgotten
+				failures[n] = d.store.SaveStream(ctx, c.Channel, f, nil)
+			}
 		})
 	}
 	asking.Wait()

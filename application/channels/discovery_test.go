@@ -275,6 +275,39 @@ func TestEachPageThatWasAskedForCountsForItsAddress(t *testing.T) { // section 1
 	expect.Equal(t, "the outcomes", counted.outcomes, []watch.StreamState{watch.Blocked, watch.CircuitOpen, watch.Live})
 }
 
+// TestAReservationFollowsItsStream has a page that is read every 9 minutes.
+func TestAReservationFollowsItsStream(t *testing.T) {
+	tomorrow := noon.Add(24 * time.Hour)
+	other := stream(2, channel.Ended, time.Time{})
+	for name, c := range map[string]struct {
+		then   func(string) (channel.Listing, error) // from the second reading on
+		within time.Duration
+		want   string
+		due    bool // a worker
+	}{
+		"deleted: two looks, and the resolver": {page(other), 19 * time.Minute, "1 over gone", false},
+		"begins a day early: one look":         {page(stream(1, channel.Live, time.Time{}), other), 10 * time.Minute, "1 watched  waiting", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &site{answer: page(stream(1, channel.Upcoming, tomorrow), other)}
+			s.resolve = func(monitor.StreamURL) watch.Resolution { return watch.Resolution{State: watch.Removed} }
+			g := newGateway(t, 5, nil, s)
+			ch := g.register("@example")
+			g.run(noon.Add(time.Minute))
+			id := must.Get(g.Get(t.Context(), ch.ID))(t).Streams[0].Monitor.ID
+			s.answer = c.then
+			g.run(noon.Add(c.within))
+			if got := g.standings(ch.ID); got != c.want {
+				t.Errorf("its stream is %q, want %q", got, c.want)
+			}
+			m := must.Get(g.monitors.Monitors.Get(t.Context(), id))(t)
+			if due := m.Status.Active() && !m.ReservedUntil.After(g.now); due != c.due {
+				t.Errorf("its monitor is %+v", m)
+			}
+		})
+	}
+}
+
 func TestWhileTheBudgetIsUsedUpNoPageIsRead(t *testing.T) {
 	budget := &pages{left: 3}
 	first := &site{answer: page(stream(1, channel.Live, time.Time{}))}
