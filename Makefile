@@ -219,6 +219,10 @@ bench: tools ## measure the cost of a check: decoding, measuring and watching (3
 bench-api: tools ## measure the API beside plain PostgreSQL, and with 1,000 monitors (4 minutes)
 	@go run ./test/program/benchapi
 
+.PHONY: bench-channels
+bench-channels: tools ## measure how the streams of N (500) channels are found, which appear FOR (5m) (10 minutes); USUAL=false: outside their usual hours (25 minutes)
+	@go run ./test/program/benchchannels $(if $(N),-n $(N)) $(if $(FOR),-for $(FOR)) $(if $(USUAL),-usual=$(USUAL))
+
 .PHONY: bench-deliver
 bench-deliver: tools ## measure deliveries to 50 destinations of which some hang, and their rate (3 minutes)
 	@go run ./test/program/benchdeliver
