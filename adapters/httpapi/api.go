@@ -20,6 +20,7 @@ import (
 	feeds "github.com/stream-monitor/stream-monitor/application/feed"
 	histories "github.com/stream-monitor/stream-monitor/application/history"
 	"github.com/stream-monitor/stream-monitor/application/incidents"
+	"github.com/stream-monitor/stream-monitor/application/ingests"
 	"github.com/stream-monitor/stream-monitor/application/intake"
 	"github.com/stream-monitor/stream-monitor/application/keyring"
 	"github.com/stream-monitor/stream-monitor/application/monitors"
@@ -44,6 +45,7 @@ type Config struct {
 	PublicURL      string            // PUBLIC_URL: how links to evidence begin; default: they are paths
 	Zone           *time.Location    // of the times in responses (decision A11); default time.Local
 	LinkKeys       evidence.LinkKeys // check the links in messages; none: there are no routes for them
+	IngestEnabled  bool              // there is an OAuth client to use the logins of owners with (decision S24)
 	Stopping       func() bool       // reports that /readyz must not use an earlier result any more; default never
 	Dashboard      *ui.Dashboard     // nil: there are no pages and no sessions
 	Now            func() time.Time  // clock of sessions; default time.Now
@@ -59,12 +61,15 @@ type Services struct {
 	Thumbnails *evidences.Thumbnails
 	References *references.Service
 	CookieJars *cookiejars.Service
-	History    *histories.Service
-	Incidents  *incidents.Service
-	Feed       *feeds.Feed
-	Routing    *routing.Services
-	Info       *ServiceInfo
-	Channels   *channels.Service
+
+	IngestLogins *ingests.Logins
+
+	History   *histories.Service
+	Incidents *incidents.Service
+	Feed      *feeds.Feed
+	Routing   *routing.Services
+	Info      *ServiceInfo
+	Channels  *channels.Service
 
 	Keys        *keyring.Keyring     // nil: there is only API_KEY
 	Audit       *keyring.Audit       // nil: nothing is recorded

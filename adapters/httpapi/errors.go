@@ -14,6 +14,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
 	"github.com/stream-monitor/stream-monitor/application/incidents"
+	"github.com/stream-monitor/stream-monitor/application/ingests"
 	"github.com/stream-monitor/stream-monitor/application/keyring"
 	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/application/references"
@@ -77,6 +78,7 @@ var httpStatus = map[monitor.Code]struct{ status, retryAfter int }{
 	channels.Running:            {http.StatusConflict, 0},
 	cookiejars.NotFound:         {http.StatusNotFound, 0}, // cookiejars.NameTaken is routing.NameTaken
 	cookiejars.InUse:            {http.StatusConflict, 0},
+	ingests.NotFound:            {http.StatusNotFound, 0}, // ingests.NameTaken is routing.NameTaken
 	routing.DestinationNotFound: {http.StatusNotFound, 0},
 	routing.SilenceNotFound:     {http.StatusNotFound, 0}, // routing.RouteNotFound is routeNotFound
 	routing.DeliveryNotFound:    {http.StatusNotFound, 0},

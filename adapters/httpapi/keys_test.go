@@ -72,6 +72,7 @@ func TestARoleDecidesWhatAKeyMayDo(t *testing.T) { // section 12.4
 		{"POST", "/api/v1/cookie-jars?name=x", "x", [3]bool{false, false, true}},
 		{"PUT", jarURL, "x", [3]bool{false, false, true}},
 		{"DELETE", jarURL, "", [3]bool{false, false, true}},
+		{"PUT", loginURL, tokenBody, [3]bool{false, false, true}},
 	} {
 		for i, secret := range []string{viewer, operator, admin} {
 			if c.path == keyURL && i == 2 {

@@ -33,6 +33,19 @@ func (o *object) stringOrNull(name string) *string {
 	return value[string](o, name, "a string or null")
 }
 
+// secret reads a string. Its refusal does not show the given value.
+func (o *object) secret(name string) *string {
+	raw, given := o.fields[name]
+	if !given {
+		return nil
+	}
+	into := new(string)
+	if string(raw) == "null" || json.Unmarshal(raw, into) != nil {
+		o.refusef(name, "%s%s is no string", o.path, name)
+	}
+	return into
+}
+
 // flag reads a boolean.
 func (o *object) flag(name string) *bool { return value[bool](o, name, "true or false") }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/channels"
 	"github.com/stream-monitor/stream-monitor/application/cookiejars"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
+	"github.com/stream-monitor/stream-monitor/application/ingests"
 	"github.com/stream-monitor/stream-monitor/application/keyring"
 	"github.com/stream-monitor/stream-monitor/application/references"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
@@ -32,6 +33,7 @@ var (
 	deliveryID    = uuidOf("delivery_id", routing.DeliveryNotFound, "delivery to a destination")
 	destinationID = uuidOf("destination_id", routing.DestinationNotFound, "destination")
 	jarID         = uuidOf("jar_id", cookiejars.NotFound, "cookie jar")
+	loginID       = uuidOf("login_id", ingests.NotFound, "login of an owner")
 	keyID         = uuidOf("key_id", keyring.KeyNotFound, "key")
 	referenceID   = uuidOf("reference_id", references.NotFound, "reference")
 	routeID       = uuidOf("route_id", routing.RouteNotFound, "route")

@@ -191,6 +191,10 @@ func operations() []operation {
 		{"revoke key", 200, "DELETE", keyURL, "", addKey},
 		{"cookie jars", 200, "GET", "/api/v1/cookie-jars", "", addCookieJar},
 		{"delete cookie jar", 200, "DELETE", jarURL, "", addCookieJar},
+		{"list logins of owners", 200, "GET", "/api/v1/ingest-logins", "", addIngestLogin},
+		{"create login of an owner", 201, "POST", "/api/v1/ingest-logins", loginBody, nil},
+		{"replace login of an owner", 200, "PUT", loginURL, tokenBody, addIngestLogin},
+		{"delete login of an owner", 200, "DELETE", loginURL, "", addIngestLogin},
 		{"return cookies", 200, "PUT", "/internal/v1/monitors/ID/cookies?generation=1", `{"name":"members","version":1,"accepted":true}`, useCookieJar},
 		{"audit", 200, "GET", "/api/v1/audit", "", nil},
 		{"feed", 200, "GET", "/api/v1/feed?after=", "", nil},
@@ -351,7 +355,7 @@ func responseCases() []responseCase {
 		{"assignment of an old generation", 409, after(takenOver, request("GET", assignment+"?generation=1", ""))},
 		{"report of an old generation", 409, after(takenOver, report)},
 	}
-	list = slices.Concat(list, evidenceCases(), incidentCases(), sessionCases(), thumbnailCases(), referenceCases(), cookieJarCases(), channelCases(), routingCases(), actionCases(), keyCases())
+	list = slices.Concat(list, evidenceCases(), incidentCases(), sessionCases(), thumbnailCases(), referenceCases(), cookieJarCases(), ingestLoginCases(), channelCases(), routingCases(), actionCases(), keyCases())
 	for _, op := range operations() {
 		list = append(list, op.cases()...)
 	}

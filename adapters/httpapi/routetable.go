@@ -75,7 +75,7 @@ func (a *API) routes(s Services) []route {
 	history, incident := historyHandlers{a.responder, s.History}, incidentHandlers{a.responder, s.Incidents}
 	evidence, thumbnail := evidenceHandlers{a.responder, s.Evidence, a.cfg.PublicURL}, thumbnailHandlers{a.responder, s.Thumbnails}
 	reference := referenceHandlers{a.responder, s.References}
-	jar := cookieJarHandlers{a.responder, s.CookieJars}
+	jar, login := cookieJarHandlers{a.responder, s.CookieJars}, ingestLoginHandlers{a.responder, s.IngestLogins, a.cfg.IngestEnabled}
 	key, feed := keyHandlers{a.responder, s.Keys, s.Audit}, feedHandlers{a.responder, s.Feed}
 	destination, silence := destinationHandlers{a.responder, s.Routing.Destinations}, silenceHandlers{a.responder, s.Routing.Silences}
 	routing, replay := routeHandlers{a.responder, s.Routing.Routes, s.Routing.Explainer}, replayHandlers{a.responder, s.Routing.Replays}
@@ -168,6 +168,11 @@ func (a *API) routes(s Services) []route {
 		{"POST", "/api/v1/cookie-jars", administer, "cookie_jar.create", querying, special{body: cookiejars.MaxUpload}, jar.create},
 		{"PUT", "/api/v1/cookie-jars/:jar_id", administer, "cookie_jar.replace", querying, special{body: cookiejars.MaxUpload}, of(jarID, jar.replace)},
 		{"DELETE", "/api/v1/cookie-jars/:jar_id", administer, "cookie_jar.delete", querying, usual, of(jarID, jar.remove)},
+
+		{"GET", "/api/v1/ingest-logins", read, "", querying, usual, login.list},
+		{"POST", "/api/v1/ingest-logins", administer, "ingest_login.create", querying, usual, login.create},
+		{"PUT", "/api/v1/ingest-logins/:login_id", administer, "ingest_login.replace", querying, usual, of(loginID, login.replace)},
+		{"DELETE", "/api/v1/ingest-logins/:login_id", administer, "ingest_login.delete", querying, usual, of(loginID, login.remove)},
 
 		{"GET", "/api/v1/keys", read, "", querying, usual, key.list},
 		{"POST", "/api/v1/keys", administer, "key.create", querying, usual, key.create},

@@ -17,6 +17,7 @@ import (
 	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
 	histories "github.com/stream-monitor/stream-monitor/application/history"
 	"github.com/stream-monitor/stream-monitor/application/incidents"
+	"github.com/stream-monitor/stream-monitor/application/ingests"
 	"github.com/stream-monitor/stream-monitor/application/keyring"
 	"github.com/stream-monitor/stream-monitor/application/references"
 	"github.com/stream-monitor/stream-monitor/domain/event"
@@ -96,6 +97,7 @@ type stores struct {
 	references  struct{ references.Store }
 	channels    struct{ channels.Store }
 	cookieJars  struct{ cookiejars.Store }
+	logins      struct{ ingests.LoginStore }
 }
 
 // use makes the stores those of a database.
@@ -103,7 +105,7 @@ func (s *stores) use(db *postgrestest.Store) {
 	s.incidents.Store, s.routing.Store, s.replays.Replayer = db, db, db
 	s.evidence.Store, s.blobs.BlobStore, s.history.Store = db, db.BlobStore(), db
 	s.keys.Store, s.sessionKeys.SessionKeyStore, s.thumbnails.ThumbnailStore = db, db, db
-	s.references.Store, s.cookieJars.Store, s.channels.Store = db, db, db
+	s.references.Store, s.cookieJars.Store, s.channels.Store, s.logins.LoginStore = db, db, db, db
 	s.audit = auditStore{AuditStore: db}
 }
 
@@ -113,7 +115,7 @@ func (s *stores) breakAll() {
 	s.incidents.Store, s.routing.Store, s.replays.Replayer = away, away, away
 	s.evidence.Store, s.blobs.BlobStore, s.history.Store = away, away.BlobStore(), away
 	s.keys.Store, s.sessionKeys.SessionKeyStore, s.thumbnails.ThumbnailStore = away, away, away
-	s.references.Store, s.cookieJars.Store, s.channels.Store = away, away, away
+	s.references.Store, s.cookieJars.Store, s.channels.Store, s.logins.LoginStore = away, away, away, away
 	s.audit.failing = errors.New("disk full exploded")
 }
 

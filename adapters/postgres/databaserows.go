@@ -15,7 +15,7 @@ import (
 // a worker. It leaves out the snapshots, because they may be long. It leaves out hints and
 // statistics, too: each gateway reads it every 5 s, and decides nothing by them.
 const (
-	monitorColumns = ownColumns + `, holding.hints,
+	monitorColumns = ownColumns + `, holding.hints, ` + youngIngest + ` AS ingest,
 		s.total_segments, s.blackout_events, s.silence_events, s.detector_events, s.last_check_at`
 	ownColumns = `
 		m.id, m.number, m.stream_url, m.callback_url, m.config, m.metadata_text, m.status,
@@ -62,7 +62,8 @@ type monitorRow struct {
 	SilenceEvents  int            `db:"silence_events"`
 	DetectorEvents []byte         `db:"detector_events"`
 	LastCheckAt    sql.NullTime   `db:"last_check_at"`
-	Hints          []byte         `db:"hints"` // NULL: none holds, or the query reads none
+	Hints          []byte         `db:"hints"`  // NULL: none holds, or the query reads none
+	Ingest         []byte         `db:"ingest"` // NULL: nothing is known, or the query reads nothing
 }
 
 // toMonitor returns the monitor. If a part cannot be read, it returns the rest with the error.
@@ -119,6 +120,11 @@ func (r monitorRow) toMonitor() (monitor.Monitor, error) {
 	if len(r.Hints) > 0 {
 		if broken := json.Unmarshal(r.Hints, &m.Hints); broken != nil {
 			err = errors.Join(err, fmt.Errorf("hints of %s: %w", r.ID, broken))
+		}
+	}
+	if len(r.Ingest) > 0 {
+		if broken := json.Unmarshal(r.Ingest, &m.Ingest); broken != nil {
+			err = errors.Join(err, fmt.Errorf("ingest of %s: %w", r.ID, broken))
 		}
 	}
 	if r.MetadataText.Valid {

@@ -383,7 +383,7 @@ func disabledReason(n message.Notice) string {
 	return "every attempt has failed since " + n.FailingSince.Format(time.RFC3339)
 }
 
-// noticeTargets selects the destinations that are told that $1 is disabled. That is its
+// noticeTargets selects the destinations that are told that $1 is disabled, or that the login $1 is rejected. That is its
 // fallback $2, or else the destinations of the default route, or else all. Each of them must
 // be enabled and get messages, of which a webhook ($3) gets none.
 const noticeTargets = `

@@ -13,6 +13,7 @@ import (
 	"github.com/lib/pq"
 
 	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/ingest"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -274,8 +275,8 @@ func recordIncidents(ctx context.Context, tx *sqlx.Tx, all []found) (changes []f
 	return changes, incidentOf, storeIncidentsOfEvents(ctx, tx, incidentOf)
 }
 
-// addCriteria adds to alerts what counted as bad, by the configs that the monitors have now.
-// A config that cannot be read costs these numbers, not the incident.
+// addCriteria adds to alerts what counted as bad, by the configs that the monitors have now, and the likely cause, by the signals of
+// their encoders. What cannot be read costs these, not the incident.
 func addCriteria(ctx context.Context, tx *sqlx.Tx, inputs map[monitor.ID][]incident.Found) error {
 	var alerted []monitor.ID
 	for id, all := range inputs {
@@ -292,14 +293,20 @@ func addCriteria(ctx context.Context, tx *sqlx.Tx, inputs map[monitor.ID][]incid
 	var rows []struct {
 		ID     monitor.ID `db:"id"`
 		Config []byte     `db:"config"`
+		Ingest []byte     `db:"ingest"`
+		Now    time.Time  `db:"now"`
 	}
-	if err := tx.SelectContext(ctx, &rows, `SELECT id, config FROM monitors WHERE id = ANY ($1)`, pq.Array(alerted)); err != nil {
+	if err := tx.SelectContext(ctx, &rows, `SELECT id, config, `+youngIngest+` AS ingest, now() AS now FROM monitors m WHERE id = ANY ($1)`, pq.Array(alerted)); err != nil {
 		return err
 	}
 	for _, r := range rows {
 		var config monitor.Config
 		if json.Unmarshal(r.Config, &config) == nil {
 			incident.AddCriteria(inputs[r.ID], config.Value)
+		}
+		var health ingest.Health
+		if len(r.Ingest) > 0 && json.Unmarshal(r.Ingest, &health) == nil {
+			incident.AddCause(inputs[r.ID], health, r.Now)
 		}
 	}
 	return nil

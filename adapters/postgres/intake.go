@@ -104,7 +104,7 @@ func (r *queuedReport) accept(m lockedMonitor) (f found, accepted bool) {
 		return f, false
 	}
 	f = found{monitor: m, report: &r.report, events: r.report.Events}
-	r.answer, r.err = monitor.Answer{Order: monitor.Run, Revision: m.revision, ThumbnailWanted: m.watched, OfficialState: m.official}, nil
+	r.answer, r.err = monitor.Answer{Order: monitor.Run, Revision: m.revision, ThumbnailWanted: m.watched, OfficialState: m.official, IngestState: m.ingest}, nil
 	switch {
 	case !m.status.Active():
 		r.answer.Order = monitor.Stop

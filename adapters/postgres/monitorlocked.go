@@ -32,6 +32,7 @@ type lockedMonitor struct {
 	metadata   []byte
 	watched    bool // a page shows its thumbnails
 	official   *monitor.OfficialState
+	ingest     *monitor.IngestState
 	parked     bool // its history and its incidents are not stored at present: see orPark
 	wasParked  bool // they were not
 }
@@ -40,7 +41,7 @@ type lockedMonitor struct {
 var selectLocked = `
 	SELECT id, status, reason, generation, place, reserved_until IS NOT NULL AS reserved, blind_since IS NOT NULL AS blind, reported_at,
 	       COALESCE(reported_at, seen_at) AS seen_at, stream_url, metadata_text, stream_status, health_video, health_audio, health_conditions, health_renditions, last_error, revision,
-	       ` + thumbnailWanted + ` AS watched, ` + youngOfficialState + ` AS official,
+	       ` + thumbnailWanted + ` AS watched, ` + youngOfficialState + ` AS official, ` + ingestState + ` AS ingest,
 	       COALESCE(record_tried_at > now() - ` + parkedFor + `, false) AS parked, record_parked_since IS NOT NULL AS was_parked
 	FROM monitors`
 
@@ -72,17 +73,23 @@ func scanLocked(ctx context.Context, tx *sqlx.Tx, query string, arg any) (all []
 	for rows.Next() {
 		var m lockedMonitor
 		var metadata sql.NullString
-		var conditions, renditions, official []byte
+		var conditions, renditions, official, ingest []byte
 		var reportedAt, seenAt sql.NullTime
 		if err := rows.Scan(&m.id, &m.status, &m.reason, &m.generation, &m.runtimeID, &m.reserved, &m.visible.Blind, &reportedAt,
 			&seenAt, &m.streamURL, &metadata, &m.visible.StreamStatus, &m.visible.Video, &m.visible.Audio, &conditions, &renditions, &m.visible.LastError, &m.revision,
-			&m.watched, &official, &m.parked, &m.wasParked); err != nil {
+			&m.watched, &official, &ingest, &m.parked, &m.wasParked); err != nil {
 			return nil, err
 		}
 		m.visible.Status = m.status
 		m.visible.Conditions, m.visible.Renditions = visibleStates(conditions, feed.Conditions), visibleStates(renditions, feed.Renditions)
-		if official != nil {
-			if err := json.Unmarshal(official, &m.official); err != nil {
+		for _, state := range []struct {
+			column []byte
+			into   any
+		}{{official, &m.official}, {ingest, &m.ingest}} {
+			if state.column == nil {
+				continue
+			}
+			if err := json.Unmarshal(state.column, state.into); err != nil {
 				return nil, err
 			}
 		}

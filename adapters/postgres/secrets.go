@@ -52,6 +52,7 @@ var sealedTables = []struct {
 		`UPDATE monitors SET stream_secret = $2 WHERE id || '/stream' = $1`, logLostStream,
 	},
 	{`SELECT id, name, sealed FROM cookie_jars ORDER BY id FOR NO KEY UPDATE`, `UPDATE cookie_jars SET sealed = $2 WHERE id = $1`, logLostJar},
+	{`SELECT id, name, sealed FROM ingest_logins ORDER BY id FOR NO KEY UPDATE`, `UPDATE ingest_logins SET sealed = $2 WHERE id = $1`, logLostLogin},
 }
 
 func logLostSecrets(log *slog.Logger, r sealedRow, problem string) {
@@ -69,7 +70,12 @@ func logLostStream(log *slog.Logger, r sealedRow, problem string) {
 		"monitor_id", strings.TrimSuffix(r.ID, "/stream"), "error", problem)
 }
 
-// ResealSecrets encrypts the secrets of all destinations and streams, and all cookie jars, with the first key that another
+func logLostLogin(log *slog.Logger, r sealedRow, problem string) {
+	log.Error("the login of an owner cannot be decrypted, what arrives from the encoders is not known: add its key to SECRETS_KEY, or upload the refresh token again",
+		"ingest_login", r.Name, "error", problem)
+}
+
+// ResealSecrets encrypts the secrets of all destinations and streams, all cookie jars and all logins of owners, with the first key that another
 // key has encrypted. It may be repeated, and run on several gateways at once. It logs each row whose secrets no key
 // opens, then fails for good and changes nothing.
 func (s *Store) ResealSecrets(ctx context.Context) error {

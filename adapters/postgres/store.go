@@ -24,6 +24,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/hints"
 	histories "github.com/stream-monitor/stream-monitor/application/history"
 	"github.com/stream-monitor/stream-monitor/application/incidents"
+	"github.com/stream-monitor/stream-monitor/application/ingests"
 	"github.com/stream-monitor/stream-monitor/application/intake"
 	"github.com/stream-monitor/stream-monitor/application/keyring"
 	"github.com/stream-monitor/stream-monitor/application/monitors"
@@ -52,6 +53,8 @@ var (
 	_ evidences.ThumbnailStore     = (*Store)(nil)
 	_ references.Store             = (*Store)(nil)
 	_ cookiejars.Store             = (*Store)(nil)
+	_ ingests.LoginStore           = (*Store)(nil)
+	_ ingests.Store                = (*Store)(nil)
 
 	_ routing.Store  = (*Store)(nil)
 	_ opinions.Store = (*Store)(nil)
@@ -114,6 +117,7 @@ type Store struct {
 	*ThumbnailStore
 	*ReferenceStore
 	*CookieJarStore
+	*IngestStore
 	*DestinationStore
 	*RouteStore
 	*SilenceStore
@@ -200,6 +204,7 @@ func New(dsn string, cfg Config) (*Store, error) {
 		ThumbnailStore:   &ThumbnailStore{db},
 		ReferenceStore:   &ReferenceStore{db},
 		CookieJarStore:   &CookieJarStore{db, cfg.Secrets},
+		IngestStore:      &IngestStore{db, cfg.Secrets},
 		DestinationStore: &DestinationStore{db, cfg.Secrets},
 		RouteStore:       &RouteStore{db},
 		SilenceStore:     &SilenceStore{db},
@@ -306,8 +311,8 @@ func (s *Store) migrate(ctx context.Context, cfg migrations.Config) error {
 }
 
 // ErrLostSecrets says that the keys of this gateway do not decrypt what is stored (section 19.1).
-var ErrLostSecrets = errors.New("SECRETS_KEY does not decrypt the stored secrets of destinations, streams or cookie jars: give the key of the gateway that stored them, " +
-	"or put its keys.json into DATA_DIR; if the key is lost, UPDATE destinations SET secrets = NULL in the database for those that the log names, DELETE FROM cookie_jars for those that it names, UPDATE monitors SET stream_secret = NULL for those that it names, and enter them again")
+var ErrLostSecrets = errors.New("SECRETS_KEY does not decrypt the stored secrets of destinations, streams, cookie jars or logins of owners: give the key of the gateway that stored them, " +
+	"or put its keys.json into DATA_DIR; if the key is lost, UPDATE destinations SET secrets = NULL in the database for those that the log names, DELETE FROM cookie_jars or ingest_logins for those that it names, UPDATE monitors SET stream_secret = NULL for those that it names, and enter them again")
 
 // ErrSharedSessions says that a pooler gives the sessions of the server to whoever has a
 // transaction. Leaders, prepared statements and notifications need sessions of their own.

@@ -35,10 +35,8 @@ func newAt(service string, client *http.Client, key string) *Client {
 	return &Client{newCaller(client), service, key}
 }
 
-// Fingerprint returns what tells the key from another, and does not reveal it: nobody can try all keys of 39 characters.
-func (c *Client) Fingerprint() string { return Fingerprint(c.key) }
-
-// Fingerprint returns what tells the project of a key or of a client's id from another.
+// Fingerprint returns what tells a key, or the id of an OAuth client, from another, and does not reveal it: nobody can try all keys of 39
+// characters.
 func Fingerprint(secret string) string {
 	sum := sha256.Sum256([]byte("stream-monitor youtube api key\x00" + secret))
 	return hex.EncodeToString(sum[:8])

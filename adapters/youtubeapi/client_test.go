@@ -114,7 +114,7 @@ func TestACallEndsInTime(t *testing.T) {
 }
 
 func TestTheFingerprintTellsKeysApartAndRevealsNone(t *testing.T) {
-	of := func(key string) string { return youtubeapi.New(http.DefaultClient, key).Fingerprint() }
+	of := youtubeapi.Fingerprint
 	if of(key) == of(key+"2") || len(of(key)) != 16 || strings.Contains(key, of(key)) {
 		t.Errorf("the fingerprints are %s and %s", of(key), of(key+"2"))
 	}

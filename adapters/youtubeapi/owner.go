@@ -10,7 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound"
 	"github.com/stream-monitor/stream-monitor/domain/ingest"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/officialstate"
 )
 
@@ -24,6 +26,8 @@ const (
 	signalParts     = "id,status"
 	signalFields    = "kind,items(id,status(streamStatus,healthStatus(status,lastUpdateTimeSeconds,configurationIssues(type,severity,reason,description))))"
 	perPage         = "50" // the most of a page; the broadcasts beyond are not seen
+
+	maxWord = 60 // bytes of a word of the API
 )
 
 // Owner asks the YouTube Live Streaming API with the logins of owners (decision S24). It may be used concurrently.
@@ -92,7 +96,7 @@ func (o *Owner) Broadcasts(ctx context.Context, access string) (all []ingest.Bro
 			return errors.New("the response is not a list of broadcasts")
 		}
 		for _, b := range answer.Items {
-			all = append(all, ingest.Broadcast{VideoID: b.ID, Status: b.Status.LifeCycleStatus, StreamID: b.ContentDetails.BoundStreamID})
+			all = append(all, ingest.Broadcast{VideoID: b.ID, Status: word(b.Status.LifeCycleStatus), StreamID: b.ContentDetails.BoundStreamID})
 		}
 		return nil
 	})
@@ -122,7 +126,12 @@ func (o *Owner) Signals(ctx context.Context, access string, streamIDs []string) 
 		}
 		for _, s := range answer.Items {
 			health := s.Status.HealthStatus
-			h := ingest.Health{Stream: s.Status.StreamStatus, Signal: health.Status, Issues: health.ConfigurationIssues}
+			h := ingest.Health{Stream: word(s.Status.StreamStatus), Signal: word(health.Status)}
+			for _, i := range health.ConfigurationIssues {
+				h.Issues = append(h.Issues, ingest.Issue{
+					Type: word(i.Type), Severity: ingest.Severity(word(string(i.Severity))), Reason: outbound.OneLine(i.Reason), Description: outbound.OneLine(i.Description),
+				})
+			}
 			if at, err := strconv.ParseInt(strings.Trim(string(health.LastUpdateTimeSeconds), `"`), 10, 64); err == nil && at > 0 {
 				h.JudgedAt = time.Unix(at, 0).UTC()
 			}
@@ -132,6 +141,9 @@ func (o *Owner) Signals(ctx context.Context, access string, streamIDs []string) 
 	})
 	return all, r
 }
+
+// word returns a word of the API as it can be stored and shown.
+func word(s string) string { return monitor.StorableText(outbound.OneLine(s), maxWord) }
 
 // list asks for a list with an access token.
 func (o *Owner) list(ctx context.Context, access, path string, query url.Values, read func([]byte) error) officialstate.Response {

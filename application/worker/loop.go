@@ -116,9 +116,12 @@ func (l *loop) watch(ctx context.Context) error {
 			l.observe(o)
 		case a := <-l.revisions.changed:
 			l.adopt(a)
-		case o := <-l.reporter.official:
+		case o := <-l.reporter.official.loop:
 			l.followClock()
-			l.step(watch.OfficialState{Status: o.status, AskedAt: l.clock.at(o.askedAt)})
+			l.step(watch.OfficialState{Status: o.state.Status, AskedAt: l.clock.at(o.askedAt)})
+		case i := <-l.reporter.ingest.loop:
+			l.followClock()
+			l.step(watch.IngestState{NoData: i.state.NoData, AskedAt: l.clock.at(i.askedAt)})
 		case <-l.liveness.requests:
 		case err := <-l.reporter.workerEnd:
 			return err

@@ -21,7 +21,8 @@ type reporter struct {
 	w          *Worker
 	workerEnd  chan error // by which the loop ends, at most one value: nil if the gateway orders a stop, or an error
 	wake       chan struct{}
-	official   chan officialAnswer // the newest for the loop, at most one
+	official   newest[monitor.OfficialState]
+	ingest     newest[monitor.IngestState]
 	revisions  *revisionFollower
 	thumbnails *thumbnailer
 	done       chan struct{} // closed when the goroutine has ended
@@ -40,7 +41,6 @@ type reporter struct {
 	lastAccepted time.Time // when it last accepted a report
 	lastWarned   time.Time
 	authFailure  authFailure
-	officialAt   time.Time // the AskedAt of the newest official state
 }
 
 func newReporter(force context.Context, w *Worker, revisions *revisionFollower, thumbnails *thumbnailer) *reporter {
@@ -49,7 +49,8 @@ func newReporter(force context.Context, w *Worker, revisions *revisionFollower, 
 		w:          w,
 		workerEnd:  make(chan error, 1),
 		wake:       make(chan struct{}, 1),
-		official:   make(chan officialAnswer, 1),
+		official:   newNewest[monitor.OfficialState](),
+		ingest:     newNewest[monitor.IngestState](),
 		revisions:  revisions,
 		thumbnails: thumbnails,
 		done:       make(chan struct{}),
@@ -151,7 +152,12 @@ func (r *reporter) run() error {
 			r.recordSuccess(time.Since(began))
 			r.revisions.note(answer.Revision)
 			r.thumbnails.note(answer.ThumbnailWanted)
-			r.noteOfficialState(answer.OfficialState, began)
+			if o := answer.OfficialState; o != nil {
+				r.official.note(*o, o.AskedAt, began.Add(-o.Age()))
+			}
+			if i := answer.IngestState; i != nil {
+				r.ingest.note(*i, i.AskedAt, began.Add(-i.Age()))
+			}
 			if answer.Order == monitor.Stop {
 				r.endWorker(nil)
 			}
@@ -172,24 +178,34 @@ func (r *reporter) run() error {
 	return nil
 }
 
-// officialAnswer is an official state as this process knows it.
-type officialAnswer struct {
-	status  monitor.StreamStatus
+// newest passes what an API has said, of which answers to reports tell, to the loop.
+type newest[State any] struct {
+	loop chan said[State] // at most one
+	at   *time.Time       // the AskedAt of the newest, which names it
+}
+
+// said is what an API has said, as this process knows it.
+type said[State any] struct {
+	state   State
 	askedAt time.Time // by time.Now
 }
 
-// noteOfficialState passes a new official state to the loop. The report that was answered with it began at a time: its
-// way to the gateway makes the state look older than it is, never younger.
-func (r *reporter) noteOfficialState(o *monitor.OfficialState, began time.Time) {
-	if o == nil || o.AskedAt.Equal(r.officialAt) {
+func newNewest[State any]() newest[State] {
+	return newest[State]{make(chan said[State], 1), new(time.Time)}
+}
+
+// note passes a state that is named by a time to the loop, if it is a new one. It was asked at askedAt or later: the way of the report
+// to the gateway makes it look older than it is, never younger.
+func (n newest[State]) note(state State, name, askedAt time.Time) {
+	if name.Equal(*n.at) {
 		return
 	}
-	r.officialAt = o.AskedAt
+	*n.at = name
 	select {
-	case <-r.official: // the loop has not taken it yet
+	case <-n.loop: // the loop has not taken it yet
 	default:
 	}
-	r.official <- officialAnswer{o.Status, began.Add(-o.Age())}
+	n.loop <- said[State]{state, askedAt}
 }
 
 // awaitWork waits until there is something to send. It returns false when the reporter

@@ -21,6 +21,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/hints"
 	histories "github.com/stream-monitor/stream-monitor/application/history"
 	"github.com/stream-monitor/stream-monitor/application/incidents"
+	"github.com/stream-monitor/stream-monitor/application/ingests"
 	"github.com/stream-monitor/stream-monitor/application/intake"
 	"github.com/stream-monitor/stream-monitor/application/keyring"
 	"github.com/stream-monitor/stream-monitor/application/monitors"
@@ -142,14 +143,14 @@ func (a *assembly) makeServices(ctx context.Context) (err error) {
 	audit := keyring.NewAudit(a.store, a.settings.EventRetention, a.log)
 	incidentService := incidents.NewService(a.store)
 	a.thumbnails = evidences.NewThumbnails(a.store, a.clock)
-	askOfficialStates, err := a.newOfficialStates()
+	askYouTubeAPI, err := a.newYouTubeAPITasks()
 	if err != nil {
 		return err
 	}
 	channelService, findChannels := a.newChannels(audit)
 	a.services = httpapi.Services{
 		Monitors: a.monitors, Workers: a.workers, Evidence: a.evidence, History: history, Incidents: incidentService, Feed: a.feed,
-		Thumbnails: a.thumbnails, References: references.NewService(a.store, newEventID, a.clock), CookieJars: a.jars, Routing: destinations, Info: a.serviceInfo(), Keys: keys, Audit: audit, SessionKeys: a.sessionKeys, Channels: channelService,
+		Thumbnails: a.thumbnails, References: references.NewService(a.store, newEventID, a.clock), CookieJars: a.jars, IngestLogins: ingests.NewLogins(a.store, newEventID, a.clock), Routing: destinations, Info: a.serviceInfo(), Keys: keys, Audit: audit, SessionKeys: a.sessionKeys, Channels: channelService,
 	}
 	a.tasks = []supervisor.LeaderTask{
 		sweepEvidence, expireHistory, expireFeed,
@@ -162,7 +163,7 @@ func (a *assembly) makeServices(ctx context.Context) (err error) {
 		{Name: "audit list", Every: eventsInterval, Run: audit.Expire},
 		{Name: "destinations", Every: purgeInterval, Run: a.store.PurgeDestinations},
 	}
-	a.tasks = append(append(a.tasks, findChannels...), askOfficialStates...)
+	a.tasks = append(append(a.tasks, findChannels...), askYouTubeAPI...)
 	return nil
 }
 
@@ -217,7 +218,7 @@ func (a *assembly) listen() error {
 	}
 	a.api, err = httpapi.New(a.services, a.ready, httpapi.Config{
 		APIKey: a.keys.API, InternalAPIKey: a.keys.Internal, TrustedProxies: c.TrustedProxies.Strings(), PublicURL: c.PublicURL,
-		Dashboard: a.dashboard, LinkKeys: a.keys.Links, Stopping: a.stopping.Load, Log: a.log,
+		Dashboard: a.dashboard, LinkKeys: a.keys.Links, IngestEnabled: c.YouTube.OAuthClientID != "", Stopping: a.stopping.Load, Log: a.log,
 	})
 	if err != nil {
 		return err

@@ -10,8 +10,10 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/tool"
+	"github.com/stream-monitor/stream-monitor/adapters/youtubeapi"
 	"github.com/stream-monitor/stream-monitor/application/channels"
 	"github.com/stream-monitor/stream-monitor/application/cookiejars"
+	"github.com/stream-monitor/stream-monitor/application/ingests"
 	"github.com/stream-monitor/stream-monitor/application/opinions"
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
@@ -20,6 +22,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/officialstate"
 )
 
 // runDoctor checks the machine and prints a report. Errors: a check has failed.
@@ -35,7 +38,11 @@ func runDoctor(ctx context.Context, c *config.Doctor, out console) error {
 	}
 	ok, err := doctor.Doctor{
 		Settings: *c, Now: time.Now(), DatabaseTime: databaseTime, CookieJars: storedCookieJars, Channels: storedChannels, CheckCluster: checkCluster, CheckBucket: checkBucket, AskOpinion: askExample,
-		AskYouTubeAPI: newYouTubeAPI(list, c.YouTube.APIKey).Videos,
+		AskYouTubeAPI: newYouTubeAPI(list, c.YouTube.APIKey).Videos, IngestLogins: storedIngestLogins,
+		AskOAuth: func(ctx context.Context) officialstate.Response {
+			_, _, r := youtubeapi.NewOwner(youTubeClient(list), c.YouTube.OAuthClientID, c.YouTube.OAuthClientSecret).Access(ctx, "1//doctor")
+			return r
+		},
 		CheckLauncher: tool.CheckLauncher, Landlock: tool.Landlock, Missing: tool.Missing, OpenFiles: config.OpenFiles(), LookupHost: net.DefaultResolver.LookupHost, Probers: probers,
 	}.Examine(ctx, out.out)
 	if err == nil && !ok {
@@ -71,6 +78,15 @@ func storedCookieJars(ctx context.Context, dsn string) ([]cookiejars.Record, err
 	}
 	jars, err := store.CookieJars(ctx)
 	return jars, errors.Join(err, store.Close())
+}
+
+func storedIngestLogins(ctx context.Context, dsn string) ([]ingests.Login, error) {
+	store, err := postgres.Open(ctx, dsn, postgres.Config{})
+	if err != nil {
+		return nil, err
+	}
+	logins, err := store.IngestLogins(ctx)
+	return logins, errors.Join(err, store.Close())
 }
 
 func storedChannels(ctx context.Context, dsn string) ([]channels.Listed, error) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -11,39 +12,55 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/stream/fallback"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/proxies"
 	"github.com/stream-monitor/stream-monitor/adapters/youtubeapi"
+	"github.com/stream-monitor/stream-monitor/application/ingests"
 	"github.com/stream-monitor/stream-monitor/application/officialstates"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/officialstate"
 )
 
-// newOfficialStates makes the task of the leader that asks the YouTube Data API, and lets the listers of channels
-// use the API; without a key, none.
-func (a *assembly) newOfficialStates() ([]supervisor.LeaderTask, error) {
-	if a.settings.YouTube.APIKey == "" {
+// newYouTubeAPITasks makes the tasks of the leader that ask the YouTube Data API, if there is a key, and the Live Streaming API, if
+// there is an OAuth client. They share the units of a day. With a key the listers of channels use the API, too.
+func (a *assembly) newYouTubeAPITasks() (tasks []supervisor.LeaderTask, err error) {
+	c := a.settings.YouTube
+	if c.APIKey == "" && c.OAuthClientID == "" {
 		return nil, nil
 	}
 	zone, err := time.LoadLocation(officialstate.Zone)
 	if err != nil {
 		return nil, fmt.Errorf("the time zone of the YouTube Data API: %w", err)
 	}
-	api := newYouTubeAPI(a.resolving.proxies, a.settings.YouTube.APIKey)
-	service := officialstates.NewService(a.store, api, officialstates.Config{Key: api.Fingerprint(), Zone: zone, Now: a.clock, Log: a.log})
-	a.resolving.uploads = service.Uploads(fallback.NewLister(youtubeapi.Source, api, nil, a.log.With("source", monitor.YouTube)))
-	return []supervisor.LeaderTask{{Name: "official states", Every: officialstate.Tick, Run: service.Run}}, nil
+	project := youtubeapi.Fingerprint(cmp.Or(c.APIKey, c.OAuthClientID))
+	if c.APIKey != "" {
+		api := newYouTubeAPI(a.resolving.proxies, c.APIKey)
+		service := officialstates.NewService(a.store, api, officialstates.Config{Key: project, Zone: zone, Now: a.clock, Log: a.log})
+		a.resolving.uploads = service.Uploads(fallback.NewLister(youtubeapi.Source, api, nil, a.log.With("source", monitor.YouTube)))
+		tasks = append(tasks, supervisor.LeaderTask{Name: "official states", Every: officialstate.Tick, Run: service.Run})
+	}
+	if c.OAuthClientID != "" {
+		owner := youtubeapi.NewOwner(youTubeClient(a.resolving.proxies), c.OAuthClientID, c.OAuthClientSecret)
+		service := ingests.NewService(a.store, owner, ingests.Config{Key: project, Zone: zone, Now: a.clock, Log: a.log})
+		tasks = append(tasks, supervisor.LeaderTask{Name: "ingest", Every: officialstate.Tick, Run: service.Run})
+	}
+	return tasks, nil
 }
 
-// newYouTubeAPI makes the client of the API. It leaves by the proxies for YouTube, of several by the first, to whose
-// address the key may be restricted (decision O8).
-func newYouTubeAPI(list *proxies.List, key string) *youtubeapi.Client {
+// youTubeClient makes a client that leaves by the proxies for YouTube, of several by the first, to whose address a key may be
+// restricted (decision O8).
+func youTubeClient(list *proxies.List) *http.Client {
 	first := func(r *http.Request) (*url.URL, error) { return list.Proxy(r.WithContext(context.Background())) }
-	return youtubeapi.New(&http.Client{Transport: &http.Transport{Proxy: first, IdleConnTimeout: time.Minute}}, key)
+	return &http.Client{Transport: &http.Transport{Proxy: first, IdleConnTimeout: time.Minute}}
 }
 
-// youTubeAPI returns the use of the API; nil: no key is set, or the database does not tell.
+// newYouTubeAPI makes the client of the Data API.
+func newYouTubeAPI(list *proxies.List, key string) *youtubeapi.Client {
+	return youtubeapi.New(youTubeClient(list), key)
+}
+
+// youTubeAPI returns the use of the APIs; nil: neither a key nor an OAuth client is set, or the database does not tell.
 func (g *gatewayServer) youTubeAPI(ctx context.Context) *officialstate.Status {
 	zone, err := time.LoadLocation(officialstate.Zone)
-	if g.settings.YouTube.APIKey == "" || err != nil {
+	if g.settings.YouTube.APIKey == "" && g.settings.YouTube.OAuthClientID == "" || err != nil {
 		return nil
 	}
 	account, err := g.store.OfficialAccount(ctx)

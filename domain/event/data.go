@@ -77,6 +77,7 @@ const (
 	FailedManifest = "manifest" // the playlist cannot be read
 	FailedSegment  = "segment"  // the newest segment cannot be fetched or decoded
 	FailedStalled  = "stalled"  // the playlist has not moved for 60 s (decision S6)
+	FailedNoData   = "no_data"  // the encoder sends nothing, as the source tells the owner (decision S24)
 )
 
 // Outage is the data of alert.segment_error (sections 6.6, 7.6, decision W7).
@@ -84,7 +85,7 @@ type Outage struct {
 	StartedAt    time.Time `json:"started_at"`
 	DurationSec  int64     `json:"duration_sec"`
 	ThresholdSec int64     `json:"threshold_sec"` // 60
-	Failure      string    `json:"failure"`       // manifest, segment, stalled
+	Failure      string    `json:"failure"`       // manifest, segment, stalled, no_data
 	LastError    string    `json:"last_error"`
 }
 

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/ingest"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/trouble"
 	"github.com/stream-monitor/stream-monitor/domain/wire"
@@ -58,7 +59,15 @@ type Alert struct {
 	Criteria     map[string]float64 `json:"criteria"`
 	Reason       *string            `json:"reason"`
 	Detail       *string            `json:"detail"`
+	Cause        *Issue             `json:"cause,omitempty"`   // the likely one; nil: nothing explains it
 	Opinion      *Opinion           `json:"opinion,omitempty"` // nil: nobody was asked
+}
+
+// Issue is what a source finds wrong with the signal of an encoder, with its words (decision S24).
+type Issue struct {
+	ingest.Issue
+
+	Words ingest.Words `json:"words"`
 }
 
 // Opinion is what became of a second opinion about an alert (section 19.9).
@@ -89,8 +98,15 @@ func newAlert(a *incident.Alert, zone *time.Location) *Alert {
 	}
 	return &Alert{
 		wire.OrNull(a.EventID), wire.Time(a.At, zone), wire.OrNull(a.DurationSec), wire.OrNull(a.ThresholdSec), a.Criteria, wire.OrNull(a.Reason), wire.OrNull(a.Detail),
-		newOpinion(a.Opinion, zone),
+		newCause(a.Cause), newOpinion(a.Opinion, zone),
 	}
+}
+
+func newCause(i *ingest.Issue) *Issue {
+	if i == nil {
+		return nil
+	}
+	return &Issue{*i, i.Words()}
 }
 
 // Picture names the best picture of an incident.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/ingest"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/trouble"
 	"github.com/stream-monitor/stream-monitor/domain/wire"
@@ -36,6 +37,8 @@ type Monitor struct {
 	RecordParkedSince *time.Time `json:"record_parked_since,omitempty"` // since when its incidents and its history cannot be stored
 
 	Hints []monitor.Hint `json:"hints,omitempty"` // that hold (section 16.7)
+
+	Ingest *Ingest `json:"ingest,omitempty"` // nil: nothing is known of the encoder's signal
 
 	ChannelID string `json:"channel_id,omitempty"` // of the channel that has found or adopted it
 }
@@ -123,8 +126,31 @@ func NewMonitorIn(m monitor.Monitor, zone *time.Location) Monitor {
 
 		RecordParkedSince: wire.TimeOrNull(m.RecordParkedSince, zone),
 		Hints:             NewHints(m.Hints, zone),
+		Ingest:            newIngest(m.Ingest, zone),
 		ChannelID:         m.ChannelID,
 	}
+}
+
+// Ingest is what the source thinks of the encoder's signal (decision S24).
+type Ingest struct {
+	Broadcast string     `json:"broadcast"`
+	Stream    string     `json:"stream"`
+	Signal    string     `json:"signal"`
+	NoData    bool       `json:"no_data"`
+	Issues    []Issue    `json:"issues"` // the worst first; with no_data, that comes first
+	JudgedAt  *time.Time `json:"judged_at"`
+	AskedAt   time.Time  `json:"asked_at"`
+}
+
+func newIngest(h *ingest.Health, zone *time.Location) *Ingest {
+	if h == nil {
+		return nil
+	}
+	data := &Ingest{h.Broadcast, h.Stream, h.Signal, h.NoData(), []Issue{}, wire.TimeOrNull(h.JudgedAt, zone), wire.Time(h.AskedAt, zone)}
+	for _, i := range h.Shown() {
+		data.Issues = append(data.Issues, *newCause(&i))
+	}
+	return data
 }
 
 // NewHints returns the data of hints, with their times in a zone.

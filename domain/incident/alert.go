@@ -5,6 +5,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/ingest"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -21,8 +22,9 @@ type Alert struct {
 	Reason       string             `json:"reason,omitempty"`        // of no_media, blind and error
 	Detail       string             `json:"detail,omitempty"`        // for people, at most maxDetail bytes
 
-	StoredAt time.Time `json:"stored_at,omitzero"` // when a Tracker took it in
-	Opinion  *Opinion  `json:"opinion,omitempty"`  // the second one; nil: nobody was asked
+	StoredAt time.Time     `json:"stored_at,omitzero"` // when a Tracker took it in
+	Cause    *ingest.Issue `json:"cause,omitempty"`    // the likely one, by the signal of the encoder (decision S24); nil: nothing explains it
+	Opinion  *Opinion      `json:"opinion,omitempty"`  // the second one; nil: nobody was asked
 }
 
 // newAlert returns the numbers of an event that begins an episode; nil: it has none.
@@ -60,6 +62,35 @@ func AddCriteria(inputs []Found, setting func(field string) float64) {
 			for _, c := range d.Criteria {
 				began.Alert.Criteria[c.Name] = c.ValueOf(setting)
 			}
+		}
+	}
+}
+
+// Explained says what the source thinks of the encoder's signal at present.
+type Explained struct{ Health ingest.Health }
+
+func (Explained) input() {}
+
+// explain adds to the alerts that last the likely cause, if the signal tells one. A cause stays when the signal is good again: it was
+// the cause.
+func (c *Change) explain(in Explained) {
+	for n := range c.Conditions {
+		one := &c.Conditions[n]
+		if !one.Lasts() || one.Alert == nil {
+			continue
+		}
+		if cause := in.Health.Cause(one.Name, c.now); cause != nil && (one.Alert.Cause == nil || *one.Alert.Cause != *cause) {
+			alert := *one.Alert
+			alert.Cause, one.Alert = cause, &alert
+		}
+	}
+}
+
+// AddCause adds to new alerts the likely cause, by what the source thinks of the signal at a time.
+func AddCause(inputs []Found, h ingest.Health, at time.Time) {
+	for _, in := range inputs {
+		if began, is := in.Input.(Began); is && began.Alert != nil {
+			began.Alert.Cause = h.Cause(began.Condition, at)
 		}
 	}
 }

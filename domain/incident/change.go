@@ -46,6 +46,8 @@ func (c *Change) take(in Input) {
 		c.ask(in)
 	case Answered:
 		c.answer(in)
+	case Explained:
+		c.explain(in)
 	case Label:
 		c.FalsePositive = in.FalsePositive
 		c.log(Entry{Kind: Labelled, At: c.now, By: in.By, FalsePositive: in.FalsePositive})

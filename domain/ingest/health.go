@@ -3,10 +3,8 @@ package ingest
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/trouble"
 )
 
@@ -17,9 +15,7 @@ const (
 	// signalLife is how long after its own time the judgement of a signal says something.
 	signalLife = 10 * time.Minute
 
-	maxIssues = 20  // of a signal
-	maxWord   = 60  // bytes of a word of the API
-	maxReason = 500 // bytes of each text of an issue
+	maxIssues = 20 // of a signal
 )
 
 // Severity says how bad an issue is. It is stored and shown.
@@ -54,6 +50,14 @@ type Health struct {
 // NoData reports whether the broadcast is live, and the encoder sends it nothing.
 func (h Health) NoData() bool {
 	return h.Broadcast == "live" && (h.Stream == "inactive" || h.Stream != "active" && h.Signal == "noData")
+}
+
+// Shown returns the issues, with NoData before them.
+func (h Health) Shown() []Issue {
+	if h.NoData() {
+		return append([]Issue{{Type: NoData, Severity: Error}}, h.Issues...)
+	}
+	return h.Issues
 }
 
 // Cause returns the likely cause of a condition at a time; nil: the signal explains nothing. That data are missing explains most, then
@@ -105,30 +109,23 @@ func Match(broadcasts []Broadcast, signals []Signal) map[string]Health {
 			}
 		}
 		h.Broadcast = b.Status
-		all[b.VideoID] = h.clean()
+		all[b.VideoID] = h.sorted()
 	}
 	return all
 }
 
-// clean returns the health with what can be stored and shown: words on one line, the worst issues first.
-func (h Health) clean() Health {
-	line := func(s string, most int) string { return monitor.StorableText(monitor.CleanLine(s), most) }
-	h.Broadcast, h.Stream, h.Signal = line(h.Broadcast, maxWord), line(h.Stream, maxWord), line(h.Signal, maxWord)
-	var issues []Issue
-	for _, i := range h.Issues {
-		i = Issue{line(i.Type, maxWord), Severity(strings.ToLower(line(string(i.Severity), maxWord))), line(i.Reason, maxReason), line(i.Description, maxReason)}
-		if i.Type == "" {
-			continue
-		}
+// sorted returns the health with the worst issues first, each with a severity that is known.
+func (h Health) sorted() Health {
+	h.Issues = slices.DeleteFunc(slices.Clone(h.Issues), func(i Issue) bool { return i.Type == "" })
+	for n, i := range h.Issues {
 		if !slices.Contains(severities, i.Severity) {
-			i.Severity = cmp.Or(kinds[i.Type].severity, Warning)
+			h.Issues[n].Severity = cmp.Or(kinds[i.Type].severity, Warning)
 		}
-		issues = append(issues, i)
 	}
-	slices.SortStableFunc(issues, func(a, b Issue) int {
+	slices.SortStableFunc(h.Issues, func(a, b Issue) int {
 		return cmp.Or(slices.Index(severities, a.Severity)-slices.Index(severities, b.Severity), rank(a.Type)-rank(b.Type))
 	})
-	h.Issues = issues[:min(len(issues), maxIssues)]
+	h.Issues = h.Issues[:min(len(h.Issues), maxIssues)]
 	return h
 }
 

@@ -3,6 +3,8 @@ package monitor
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/ingest"
 )
 
 // MaxMetadata is the largest metadata object accepted, in bytes (decision A3).
@@ -42,6 +44,9 @@ type Monitor struct {
 
 	// Hints are those that hold, in the order in which they began (section 16.7).
 	Hints []Hint
+
+	// Ingest is what the source thinks of the encoder's signal (decision S24); nil: nothing young is known.
+	Ingest *ingest.Health
 
 	// ReservedUntil is when a reservation is promoted and gets its worker
 	// (decision A10). It is zero for a monitor that is no reservation, or no longer.

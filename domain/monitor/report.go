@@ -98,6 +98,7 @@ type Answer struct {
 	ThumbnailWanted bool  `json:"thumbnail_wanted,omitempty"` // a page shows this monitor: the worker uploads thumbnails until an answer says otherwise
 
 	OfficialState *OfficialState `json:"official_state,omitempty"` // nil: none younger than OfficialStateLife is known
+	IngestState   *IngestState   `json:"ingest_state,omitempty"`   // nil: none younger than ingest.Life is known
 }
 
 // Order says whether a worker goes on.

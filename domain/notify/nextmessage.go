@@ -205,7 +205,7 @@ func (is news) earliest(s Situation, p ThreadPolicy) (at time.Time) {
 
 // lacks reports whether the message shows less than there is.
 func (m Shown) lacks(s Situation) bool {
-	return s.HasPicture && !m.HasPicture || s.Streams != m.Streams || !sameNames(s.Conditions, m.Conditions)
+	return s.HasPicture && !m.HasPicture || s.Cause != "" && s.Cause != m.Cause || s.Streams != m.Streams || !sameNames(s.Conditions, m.Conditions)
 }
 
 func sameNames(a, b []incident.Name) bool {

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -22,8 +23,9 @@ type Situation struct {
 	AcknowledgedSeverity int       // the severity at that time
 	NewCondition         bool      // another condition has begun since, and lasts
 	HasPicture           bool
-	OnlyBlind            bool // no other condition was there, or none that is told; false of a storm
-	Streams              int  // of a storm: streams with an incident in it
+	Cause                string // the type of the likely cause of what lasts; empty: none is known
+	OnlyBlind            bool   // no other condition was there, or none that is told; false of a storm
+	Streams              int    // of a storm: streams with an incident in it
 }
 
 // SituationOf returns the situation of an incident.
@@ -33,6 +35,11 @@ func SituationOf(i incident.Incident) Situation {
 		AcknowledgedBy: i.AcknowledgedBy, AcknowledgedSeverity: i.AcknowledgedSeverity, HasPicture: i.Picture != nil, NewCondition: i.AnotherSinceAcknowledged(),
 	}
 	s.Conditions = i.Conditions.Lasting().Names()
+	for _, c := range i.Conditions.Lasting() {
+		if s.Cause == "" && c.Alert != nil && c.Alert.Cause != nil {
+			s.Cause = c.Alert.Cause.Type
+		}
+	}
 	s.OnlyBlind = !slices.ContainsFunc(i.Conditions, func(c incident.Condition) bool { return c.Name != incident.Blind })
 	return s
 }
@@ -60,6 +67,7 @@ type Shown struct {
 	Reopened       int             `json:"reopened"`
 	AcknowledgedBy string          `json:"acknowledged_by,omitempty"`
 	HasPicture     bool            `json:"has_picture"`
+	Cause          string          `json:"cause,omitempty"`
 	Streams        int             `json:"streams,omitempty"`
 	Conditions     []incident.Name `json:"conditions,omitempty"` // those that lasted
 }
@@ -116,7 +124,7 @@ func (t Notified) After(s Situation, step NextMessage, at time.Time, ref string)
 		t.Known.Severity = s.SeverityNow // what was heard before is long ago
 	}
 	t.Opened, t.Open = true, s.Open
-	t.Shown = Shown{s.Reopened, s.AcknowledgedBy, t.Shown.HasPicture || s.HasPicture, s.Streams, slices.Clone(s.Conditions)}
+	t.Shown = Shown{s.Reopened, s.AcknowledgedBy, t.Shown.HasPicture || s.HasPicture, cmp.Or(s.Cause, t.Shown.Cause), s.Streams, slices.Clone(s.Conditions)}
 	if ref != "" {
 		t.ProviderMessageID = ref
 	}

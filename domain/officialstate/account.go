@@ -76,7 +76,7 @@ func (a *Account) Begin(now time.Time, key string, streams []Stream, zone *time.
 	if len(streams) == 0 || !a.Due(now, key) {
 		return nil
 	}
-	a.beginDay(now, key, zone)
+	a.open(now, key, zone)
 	untilReset, left := nextDay(now, zone).Sub(now), UnitsPerDay-a.Used
 	if left <= 0 {
 		a.NextAt = nextDay(now, zone)
@@ -93,8 +93,8 @@ func (a *Account) Begin(now time.Time, key string, streams []Stream, zone *time.
 	return asked
 }
 
-// beginDay counts anew if the day or the key is another one.
-func (a *Account) beginDay(now time.Time, key string, zone *time.Location) {
+// open begins to count anew with another key, and on another day.
+func (a *Account) open(now time.Time, key string, zone *time.Location) {
 	if a.Key != key {
 		*a = Account{Key: key}
 	}
@@ -111,7 +111,7 @@ func (a *Account) SpendOnUploads(now time.Time, key string, zone *time.Location,
 	if a.Key == key && refused && now.Before(a.NextAt) {
 		return false
 	}
-	a.beginDay(now, key, zone)
+	a.open(now, key, zone)
 	day := nextDay(now, zone).Sub(a.Day)
 	share := int(MaxUploads * min(now.Sub(a.Day)+uploadsAhead, day) / day)
 	if a.Uploads+units > share || a.Used+units > UnitsPerDay {
@@ -121,6 +121,30 @@ func (a *Account) SpendOnUploads(now time.Time, key string, zone *time.Location,
 	return true
 }
 
+// Spend counts the units of a look with one of so many logins of owners (decision S24). It returns from when on the next look with
+// the same login may be: all looks take at most half of what is left of the day. ok is false if the units are not there.
+func (a *Account) Spend(now time.Time, key string, units, logins int, zone *time.Location) (next time.Time, ok bool) {
+	a.open(now, key, zone)
+	untilReset, left := nextDay(now, zone).Sub(now), UnitsPerDay-a.Used
+	if left < units {
+		return nextDay(now, zone), false
+	}
+	a.Used += units
+	return now.Add(max(minInterval, untilReset*time.Duration(2*units*logins)/time.Duration(left))), true
+}
+
+// Exhaust records that the API has no units any more before its next day. It returns when to ask again.
+func (a *Account) Exhaust(now time.Time, zone *time.Location) time.Time {
+	if now.Sub(dayOf(now, zone)) < lateReset {
+		return now.Add(failureBackoff.Max)
+	}
+	a.Used = UnitsPerDay
+	return nextDay(now, zone)
+}
+
+// RetryAt returns when to ask again after a number of failures in a row.
+func RetryAt(now time.Time, failures int) time.Time { return now.Add(failureBackoff.Delay(failures)) }
+
 // End takes in the outcome of the round that Begin has begun; nil: each call was answered.
 func (a *Account) End(now time.Time, f *Failure, zone *time.Location) {
 	if f == nil {
@@ -129,7 +153,7 @@ func (a *Account) End(now time.Time, f *Failure, zone *time.Location) {
 	}
 	a.Failures++
 	a.Failure = *f
-	next := now.Add(failureBackoff.Delay(a.Failures))
+	next := RetryAt(now, a.Failures)
 	if reset := nextDay(now, zone); f.Kind == QuotaExceeded && now.Sub(dayOf(now, zone)) >= lateReset {
 		next = reset
 	}

@@ -114,6 +114,61 @@ func TestRoundsAreAsFarApartAsTheDayAllows(t *testing.T) {
 	})
 }
 
+func TestLooksWithLoginsTakeHalfOfWhatIsLeft(t *testing.T) { // S24
+	zone := pacific(t)
+	midnight := time.Date(2026, 6, 1, 0, 0, 0, 0, zone)
+	for name, c := range map[string]struct {
+		used, logins int
+		at           time.Duration // after midnight
+		interval     time.Duration
+	}{
+		"one login":                  {0, 1, 0, 34560 * time.Millisecond},
+		"ten logins":                 {0, 10, 0, 345600 * time.Millisecond},
+		"the evening has plenty":     {0, 1, 23 * time.Hour, 30 * time.Second},
+		"what is left":               {9000, 1, 12 * time.Hour, 172800 * time.Millisecond},
+		"the day before is over":     {10_000, 1, 24 * time.Hour, 34560 * time.Millisecond},
+		"one unit is no look":        {9_999, 1, 12 * time.Hour, 0},
+		"nothing is left of the day": {10_000, 1, 12 * time.Hour, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := midnight.Add(c.at)
+			a := officialstate.Account{Key: key, Day: midnight, Used: c.used}
+			next, ok := a.Spend(now, key, 2, c.logins, zone)
+			equal(t, "there are units", ok, c.interval > 0)
+			if ok {
+				equal(t, "the interval", next.Sub(now), c.interval)
+				return
+			}
+			equal(t, "the next day", next.Equal(midnight.AddDate(0, 0, 1)), true)
+			equal(t, "the units", a.Used, c.used)
+		})
+	}
+	t.Run("a day of looks and rounds keeps within the units", func(t *testing.T) {
+		a, looks, rounds := officialstate.Account{}, 0, 0
+		var lookAt time.Time
+		for now := midnight; now.Before(midnight.Add(24 * time.Hour)); now = now.Add(officialstate.Tick) {
+			if !now.Before(lookAt) {
+				next, ok := a.Spend(now, key, 2, 1, zone)
+				if lookAt = next; ok {
+					looks++
+				}
+			}
+			if len(a.Begin(now, key, streams(100), zone)) == 100 {
+				rounds++
+			}
+		}
+		if a.Used > officialstate.UnitsPerDay || looks < 1200 || rounds < 1200 {
+			t.Errorf("%d looks, %d rounds, %d units", looks, rounds, a.Used)
+		}
+	})
+	t.Run("the API has no units any more", func(t *testing.T) {
+		a := officialstate.Account{Key: key, Day: midnight, Used: 100}
+		equal(t, "just after midnight", a.Exhaust(midnight.Add(time.Minute), zone).Equal(midnight.Add(11*time.Minute)), true)
+		equal(t, "later", a.Exhaust(midnight.Add(2*time.Hour), zone).Equal(midnight.AddDate(0, 0, 1)), true)
+		equal(t, "rounds wait, too", len(a.Begin(midnight.Add(3*time.Hour), key, streams(1), zone)), 0)
+	})
+}
+
 func TestAnotherKeyHasUnitsOfItsOwn(t *testing.T) {
 	zone := pacific(t)
 	a := officialstate.Account{}

@@ -84,6 +84,7 @@ func (s *state) shiftClock(d time.Duration) {
 	shift(&s.Blind.Since, &s.Blind.ObservedAt, &s.Blind.UnansweredAt, &s.Blind.ResumedAt)
 	shift(&s.Official.ChangedAt)
 	s.Official.AskedAt = time.Time{} // how old it is now, nobody knows
+	shift(&s.NoData.Since, &s.NoData.AskedAt, &s.NoData.AlertedAt)
 	shift(&s.Others.ReadAt, &s.Others.TurnAt, &s.Text.ReadAt, &s.Text.NewAt)
 	for _, r := range s.Others.All {
 		shift(&r.LookedAt, &r.Since, &r.MovedAt, &r.foundAt)

@@ -216,6 +216,12 @@ type OfficialState struct {
 	AskedAt time.Time            `json:"asked_at"` // by the worker's clock
 }
 
+// IngestState says whether data arrive from the encoder, as the source tells the owner of the stream (decision S24).
+type IngestState struct {
+	NoData  bool      `json:"no_data"`  // the broadcast is live, and the encoder sends nothing
+	AskedAt time.Time `json:"asked_at"` // by the worker's clock
+}
+
 // RulesChanged says that a caller has changed the monitor's configuration (section
 // 16.6). The watch goes on by the new rules.
 type RulesChanged struct {
@@ -242,6 +248,7 @@ func (Tick) kind() TaskKind          { return TaskWake }
 func (ClockStep) kind() TaskKind     { return clockStep }
 func (RulesChanged) kind() TaskKind  { return rulesChanged }
 func (OfficialState) kind() TaskKind { return officialState }
+func (IngestState) kind() TaskKind   { return ingestState }
 
 // FailureKind classifies a failure. A failure of the media in last_error begins
 // with its kind.

@@ -230,6 +230,7 @@ func (o outages) recordFailure(f *mediaFeed, cause string, failure *Failure, sin
 func (o outages) extend(f *mediaFeed, since time.Time, cause, lastError string) {
 	o.state.Blind.LastError = lastError
 	f.Outage.fail(o.now, since, cause, lastError)
+	f.Outage.Alerted = f.Outage.Alerted || !o.state.NoData.AlertedAt.IsZero()
 	for _, other := range o.state.Feeds {
 		f.Outage.Alerted = f.Outage.Alerted || other.Outage.open() && other.Outage.Alerted
 	}

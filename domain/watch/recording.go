@@ -123,6 +123,8 @@ func decodeObservation(k TaskKind, raw json.RawMessage) (Observation, error) {
 		return decodeAs[RulesChanged](raw)
 	case officialState:
 		return decodeAs[OfficialState](raw)
+	case ingestState:
+		return decodeAs[IngestState](raw)
 	}
 	return nil, fmt.Errorf("recording: unknown kind of observation %q", k)
 }

@@ -29,6 +29,7 @@ func durableState(t *testing.T, snapshot []byte) string {
 		Others     map[string]any
 		Text       map[string]any
 		Official   map[string]any
+		NoData     map[string]any `json:"no_data"`
 		Conditions map[string]map[string]any
 		Blind      map[string]any
 		Statistics monitor.Statistics
@@ -49,13 +50,17 @@ func durableState(t *testing.T, snapshot []byte) string {
 	without(s.Blind, "since", "observed_at")
 	without(s.Others, "read_at", "turn_at")
 	without(s.Official, "asked_at")
+	without(s.NoData, "asked_at")
+	if len(s.NoData) == 0 {
+		s.NoData = nil
+	}
 	without(s.Text, "read_at", "newest", "new_at", "state")
 	others, _ := s.Others["all"].([]any)
 	for _, r := range others {
 		without(r.(map[string]any), "looked_at", "newest", "moved_at", "lag", "stands")
 	}
 	s.Statistics.TotalSegmentsAnalyzed = 0
-	without(rest, "at", "last_check_at", "odd_segments", "feeds", "others", "text", "official", "conditions", "blind", "statistics")
+	without(rest, "at", "last_check_at", "odd_segments", "feeds", "others", "text", "official", "no_data", "conditions", "blind", "statistics")
 	durable, err := json.Marshal([]any{rest, s})
 	if err != nil {
 		t.Fatal(err)

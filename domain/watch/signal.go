@@ -18,15 +18,19 @@ type signalled struct {
 	Blind   time.Time `json:"blind,omitzero"`
 }
 
-// follow emits the begin and the end of episodes that no event ends. It compares
+// follow emits the begin and the end of episodes that no event ends. Of what the owner is told (noData) an episode of NoMedia
+// lasts during one of Blind, too. It compares
 // the state after the step with the stored onsets, so it misses no end of an outage.
 // One step may alert an outage and also end it.
-func (s *signalled) follow(blind *blindness, feeds mediaFeeds, e *emitter) {
+func (s *signalled) follow(blind *blindness, feeds mediaFeeds, none noData, e *emitter) {
+	told := !none.AlertedAt.IsZero()
 	switch {
 	case !blind.Alerted:
 		e.endSignal(trouble.Blind, &s.Blind, e.now)
 	case s.Blind.IsZero():
-		e.endSignal(trouble.NoMedia, &s.NoMedia, blind.Since)
+		if !told {
+			e.endSignal(trouble.NoMedia, &s.NoMedia, blind.Since)
+		}
 		e.beginSignal(trouble.Blind, &s.Blind, blind.Since)
 	}
 	if started := e.alertedOutage(); !started.IsZero() {
@@ -35,9 +39,9 @@ func (s *signalled) follow(blind *blindness, feeds mediaFeeds, e *emitter) {
 	}
 	open := feeds.longestOutage(func(f *mediaFeed) bool { return f.Outage.open() && f.Outage.Alerted })
 	switch {
-	case open == nil:
+	case open == nil && !told, blind.Alerted && !told:
 		e.endSignal(trouble.NoMedia, &s.NoMedia, e.now)
-	case s.NoMedia.IsZero() && !blind.Alerted: // it still lasts after the blindness
+	case s.NoMedia.IsZero() && !told && !blind.Alerted: // it still lasts after the blindness
 		e.beginSignal(trouble.NoMedia, &s.NoMedia, open.Since)
 	}
 }

@@ -22,6 +22,11 @@ func TestTroubleIsSignalledFromTheOnsetThatWasAlertedToItsEnd(t *testing.T) { //
 		"an outage across a restart":             {[]option{stalls(200, 400), restarts(300, 303)}, "no_media from 200, no_media from 200 to 403"},
 		"an outage that the stream's end ends":   {[]option{stalls(200, never), endsAt(300, false)}, "no_media from 200"},
 		"blindness":                              {[]option{unobservable(220, 700)}, "blind from 210, blind from 210 to 750"},
+		"the encoder sends nothing":              {[]option{liveFrom(never), ownerSees(true, 100, 245), ownerSees(false, 245, never)}, "no_media from 100, no_media from 100 to 255"},
+		"nobody tells of it any more":            {[]option{liveFrom(never), ownerSees(true, 100, 245)}, "no_media from 100, no_media from 100 to 820"},
+		"nothing is sent, but media move":        {[]option{liveFrom(200), ownerSees(true, 100, 195)}, "no_media from 100, no_media from 100 to 220"},
+		"who is blind is told of it":             {[]option{unobservable(220, 900), ownerSees(true, 600, 720), ownerSees(false, 720, never)}, "blind from 210, no_media from 610, no_media from 610 to 735, blind from 210 to 930, no_media from 930, no_media from 930 to 930"},
+		"who is told of it is blind":             {[]option{unobservable(220, 900), ownerSees(true, 200, never)}, "no_media from 220, blind from 210, blind from 210 to 930, no_media from 220 to 930"},
 		"an alerted outage, paused by blindness": {[]option{noPlaylist(150, 900), refused(300, 700)}, "no_media from 150, no_media from 150 to 210, blind from 210, blind from 210 to 750, no_media from 750, no_media from 750 to 945"},
 	} {
 		t.Run(name, func(t *testing.T) {

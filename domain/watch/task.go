@@ -35,6 +35,7 @@ const (
 	clockStep     TaskKind = "clock_step"     // ClockStep
 	rulesChanged  TaskKind = "rules_changed"  // RulesChanged
 	officialState TaskKind = "official_state" // OfficialState
+	ingestState   TaskKind = "ingest_state"   // IngestState
 )
 
 // Lane returns where a task of this kind is done.

@@ -35,6 +35,7 @@ type state struct {
 	Blind       blindness            `json:"blind"`
 	Signalled   signalled            `json:"signalled,omitzero"`
 	Official    official             `json:"official,omitzero"`
+	NoData      noData               `json:"no_data,omitzero"`
 	Over        bool                 `json:"over,omitempty"`
 
 	otherTone *detector.ToneMeasure // of the newest sample of a feed of sound alone, until the picture is judged; nil: there is none
@@ -96,12 +97,15 @@ func (w *Watcher) Step(now time.Time, o Observation) []Effect {
 		w.handleRulesChanged(o)
 	case OfficialState:
 		w.handleOfficialState(o)
+	case IngestState:
+		w.handleIngestState(o)
 	case Tick:
 	}
+	w.followNoData()
 	otherRenditionLooks{&w.stream}.follow()
 	w.handlePassedTime()
 	if !w.state.Over { // the end of the watch ends every condition
-		w.state.Signalled.follow(&w.state.Blind, w.state.Feeds, &w.emitter)
+		w.state.Signalled.follow(&w.state.Blind, w.state.Feeds, w.state.NoData, &w.emitter)
 	}
 	if w.state.countsTime() {
 		w.revise() // At has changed

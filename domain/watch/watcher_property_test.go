@@ -57,6 +57,9 @@ func anyWorld(r *rapid.T, t *testing.T, end float64) *world {
 			w.official = append(w.official, officialAnswer{s, rapid.SampledFrom([]monitor.StreamStatus{
 				monitor.StreamUpcoming, monitor.StreamLive, monitor.StreamEnded, monitor.StreamUnknown}).Draw(r, "with")})
 		}
+		for _, s := range someSpans(r, "the owner is told", end) {
+			w.owner = append(w.owner, ownerAnswer{s, rapid.Bool().Draw(r, "no data")})
+		}
 		w.refusal = rapid.SampledFrom([]watch.FailureKind{watch.FailureRefused, watch.FailureRateLimited}).Draw(r, "refusal")
 		w.separateTracks = rapid.Bool().Draw(r, "picture and sound apart")
 		w.viaMaster = rapid.Bool().Draw(r, "listed in a master")

@@ -76,6 +76,11 @@ func apiSays(status monitor.StreamStatus, from, to float64) option {
 	return func(w *world) { w.official = append(w.official, officialAnswer{span{from, to}, status}) }
 }
 
+// ownerSees is what the owner is told for a time: whether no data arrive.
+func ownerSees(noData bool, from, to float64) option {
+	return func(w *world) { w.owner = append(w.owner, ownerAnswer{span{from, to}, noData}) }
+}
+
 func failing(as watch.FailureKind) option { return func(w *world) { w.failure = as } }
 
 // checksEvery is the check interval.

@@ -78,6 +78,7 @@ type world struct {
 	copyDelays      []int                             // by how many segments each server's copy of a playlist is late, in turn
 	answers         map[span]watch.StreamState        // answers of YouTube
 	official        []officialAnswer                  // of the official API, which is asked every 30 s
+	owner           []ownerAnswer                     // what the owner is told, asked at the same times
 	separateTracks  bool                              // picture and sound have a playlist each
 	heights         []int                             // of the renditions; none: one rendition, of which nothing is known
 	viaMaster       bool                              // a master playlist lists the renditions
@@ -130,6 +131,12 @@ type world struct {
 type officialAnswer struct {
 	in     span
 	status monitor.StreamStatus
+}
+
+// ownerAnswer is what the owner is told in a time.
+type ownerAnswer struct {
+	in     span
+	noData bool
 }
 
 type outcome struct {
@@ -228,7 +235,7 @@ func (w *world) advance(end float64) bool {
 		next, wake := w.startTasks()
 		moment := next
 		which := -1
-		if len(w.official) > 0 && !w.over && w.officialAt < moment {
+		if len(w.official)+len(w.owner) > 0 && !w.over && w.officialAt < moment {
 			moment, wake = w.officialAt, false
 		}
 		for i, p := range w.pending {
@@ -286,10 +293,16 @@ func (w *world) startTasks() (next float64, wake bool) {
 
 // askOfficial asks the official API every 30 s. The watcher learns the answer 5 s later, from the answer to a report.
 func (w *world) askOfficial() {
-	for ; len(w.official) > 0 && w.officialAt <= w.now; w.officialAt += 30 {
+	for ; len(w.official)+len(w.owner) > 0 && w.officialAt <= w.now; w.officialAt += 30 {
 		for _, a := range w.official {
 			if a.in.has(w.officialAt) {
 				w.pending = append(w.pending, outcome{noLane, w.officialAt + 5, watch.OfficialState{Status: a.status, AskedAt: at(w.officialAt)}})
+				break
+			}
+		}
+		for _, a := range w.owner {
+			if a.in.has(w.officialAt) {
+				w.pending = append(w.pending, outcome{noLane, w.officialAt + 5, watch.IngestState{NoData: a.noData, AskedAt: at(w.officialAt)}})
 				break
 			}
 		}

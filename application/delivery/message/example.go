@@ -9,6 +9,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/history"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/ingest"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
@@ -57,6 +58,13 @@ func examples(now time.Time) (all []Example) {
 			Facts: Facts{ID: exampleID, ThreadID: exampleID, Now: now, Notice: &n},
 		})
 	}
+	explained := exampleOf(exampleCondition(), notify.Opened, now)
+	explained.Name += ", explained"
+	explained.Facts.Incident.Conditions[0].Alert = &incident.Alert{Cause: &ingest.Issue{Type: "noVideoStream", Severity: ingest.Error}}
+	all = append(all, explained, Example{
+		Name: "notice login", Step: notify.NextMessage{Kind: notify.Opened, Push: true},
+		Facts: Facts{ID: exampleID, ThreadID: exampleID, Now: now, Notice: &Notice{Login: "studio", LastError: "HTTP 400: invalid_grant: Token has been expired or revoked.", At: now}},
+	})
 	for _, h := range []monitor.Hint{
 		{Kind: monitor.Quieter, Numbers: map[string]float64{"db_per_minute": 6.2, "minutes": 5}},
 		{Kind: monitor.Recurring, Condition: incident.NoMedia, Numbers: map[string]float64{"times": 3}},

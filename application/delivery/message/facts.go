@@ -42,16 +42,17 @@ type Storm struct {
 	BlindSpot *monitor.BlindSpot // what those have in common that are unseen now; nil: nothing
 }
 
-// Notice says that the gateway has disabled a destination, that a hint about a stream has begun (section 16.7), or what
-// has happened to channels of streams. It is stored as JSON.
+// Notice says that the gateway has disabled a destination, that a hint about a stream has begun (section 16.7), what
+// has happened to channels of streams, or that the login of an owner is rejected (decision S24). It is stored as JSON.
 type Notice struct {
-	Destination  string // the name of the one that was disabled; empty: Hint or Channel is set
+	Destination  string // the name of the one that was disabled; empty: Hint, Channel or Login is set
 	Cause        DisableCause
 	LastError    string    // in the words of the channel
 	FailingSince time.Time `json:",omitzero"`
 	At           time.Time
 	Hint         *Hint          `json:",omitempty"`
 	Channel      *ChannelNotice `json:",omitempty"`
+	Login        string         `json:",omitempty"` // the name of the one that is rejected, for LastError
 }
 
 // MaxChannelNews is how many news one message has. Count says how many there were.

@@ -238,6 +238,8 @@ func (r *Renderer) addLinks(m *Message, f Facts, w texts) {
 		if all := f.Notice.Channel.Channels; len(all) == 1 {
 			m.Link.URL += "/" + all[0].ChannelID
 		}
+	case f.Notice != nil && f.Notice.Login != "":
+		m.Link = Link{w.incident, base + "/settings"}
 	case f.Notice != nil:
 		m.Link = Link{w.incident, base + "/destinations"}
 	case f.Storm != nil:

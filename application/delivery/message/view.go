@@ -79,6 +79,8 @@ type view struct {
 	Channels string
 	News     []news
 
+	Login string // name of the login of an owner that is rejected, for LastError; empty: this is no notice of it
+
 	Disabled string // name of the destination that was disabled; empty: this is no notice of it
 	// Cause is gone or failed_for_days (since FailingSince).
 	Cause        string
@@ -105,6 +107,8 @@ type condition struct {
 	New    bool          // the destination has not been notified of it
 
 	Opinion string // what a second opinion says of it, in the words of whoever gave it; empty: nothing
+
+	Cause, Remedy string // by the encoder's signal: the likely cause, and what to do about it; empty: nothing explains it
 }
 
 // Lasts reports whether something lasts.
@@ -136,6 +140,16 @@ func (v view) Opinion() string {
 		}
 	}
 	return ""
+}
+
+// Explained returns the first condition of which a likely cause is known; its Cause is empty if there is none.
+func (v view) Explained() condition {
+	for _, c := range v.Conditions {
+		if c.Cause != "" {
+			return c
+		}
+	}
+	return condition{}
 }
 
 // Blind reports whether all that is known is that the stream cannot be checked.
@@ -177,7 +191,7 @@ func newView(f Facts, step notify.NextMessage, zone *time.Location) view {
 	}
 	switch {
 	case f.Incident != nil:
-		v.addIncident(*f.Incident, f.Notified, f.Now, zone)
+		v.addIncident(*f.Incident, f.Notified, f.Language, f.Now, zone)
 	case f.Storm != nil:
 		v.Storm, v.Streams, v.Live = true, f.Storm.Streams, f.Storm.Live
 		if b := f.Storm.BlindSpot; b != nil && b.Class != nil {
@@ -262,14 +276,14 @@ func streamNumber(n int) string {
 	return fmt.Sprintf("%03d", n)
 }
 
-// addNotice adds what only the notice of a disabled destination has.
+// addNotice adds what only the notice of a disabled destination, or of a rejected login, has.
 func (v *view) addNotice(n Notice, zone *time.Location) {
-	v.Disabled, v.Since = clean(n.Destination, maxStream), n.At.In(zone)
+	v.Disabled, v.Login, v.Since = clean(n.Destination, maxStream), clean(n.Login, maxStream), n.At.In(zone)
 	v.Cause, v.LastError, v.FailingSince = string(n.Cause), clean(n.LastError, maxDetail), n.FailingSince.In(zone)
 }
 
 // addIncident adds what only an incident has.
-func (v *view) addIncident(i notify.StreamIncident, notified notify.Notified, now time.Time, zone *time.Location) {
+func (v *view) addIncident(i notify.StreamIncident, notified notify.Notified, language notify.Language, now time.Time, zone *time.Location) {
 	v.Number = streamNumber(i.Number)
 	v.Channel, v.Stream = streamNames(i.StreamURL, i.Metadata)
 	source := monitor.SourceOf(i.StreamURL)
@@ -277,7 +291,7 @@ func (v *view) addIncident(i notify.StreamIncident, notified notify.Notified, no
 	bad := map[incident.Name]bool{}
 	v.Quiet, v.Still, v.ResolvedBy = v.Open && !i.Lasts(), !v.Open && i.Lasts(), clean(i.ResolvedBy, maxStream)
 	for _, c := range i.Conditions {
-		shown := shownCondition(c, notified, now, zone)
+		shown := shownCondition(c, notified, language, now, zone)
 		if v.Lasts() && !c.Lasts() {
 			v.Over = append(v.Over, shown)
 			continue
@@ -310,7 +324,7 @@ func (v *view) addWorking(bad map[incident.Name]bool, good []string) {
 }
 
 // shownCondition returns what messages tell of a condition.
-func shownCondition(c incident.Condition, notified notify.Notified, now time.Time, zone *time.Location) condition {
+func shownCondition(c incident.Condition, notified notify.Notified, language notify.Language, now time.Time, zone *time.Location) condition {
 	end := now
 	if !c.Lasts() {
 		end = c.EndedAt
@@ -323,6 +337,10 @@ func shownCondition(c incident.Condition, notified notify.Notified, now time.Tim
 	if c.Alert != nil {
 		shown.Detail = clean(cmp.Or(c.Alert.Detail, c.Alert.Reason), maxDetail)
 		shown.Opinion = clean(shownOpinion(c.Alert.Opinion), maxDetail)
+		if c.Alert.Cause != nil {
+			words := c.Alert.Cause.Words().In(string(language))
+			shown.Cause, shown.Remedy = clean(words.Says, maxDetail), clean(words.Do, maxDetail)
+		}
 	}
 	return shown
 }

@@ -44,6 +44,7 @@ func (c *Serve) check() (found []problem) {
 	}
 	found = append(found, c.Evidence.check()...)
 	found = append(found, c.Opinion.check()...)
+	found = append(found, c.YouTube.check()...)
 	switch {
 	case c.TLSCertFile != "" && c.TLSKeyFile == "":
 		found = append(found, problem{"tls-key-file", "TLS_KEY_FILE (--tls-key-file) is missing; TLS_CERT_FILE needs it"})
@@ -80,6 +81,17 @@ func (f EvidenceFlags) check() (found []problem) {
 func (f OpinionFlags) check() (found []problem) {
 	if f.SecondOpinionURL != "" && len(f.SecondOpinionKey) == 0 {
 		found = append(found, problem{"second-opinion-key", "SECOND_OPINION_KEY (--second-opinion-key) is missing; SECOND_OPINION_URL needs it: the key that signs the questions"})
+	}
+	return found
+}
+
+// check finds a missing half of the OAuth client.
+func (f YouTubeFlags) check() (found []problem) {
+	switch {
+	case f.OAuthClientID != "" && f.OAuthClientSecret == "":
+		found = append(found, problem{"youtube-oauth-client-secret", "YOUTUBE_OAUTH_CLIENT_SECRET (--youtube-oauth-client-secret) is missing; YOUTUBE_OAUTH_CLIENT_ID needs it"})
+	case f.OAuthClientID == "" && f.OAuthClientSecret != "":
+		found = append(found, problem{"youtube-oauth-client-id", "YOUTUBE_OAUTH_CLIENT_ID (--youtube-oauth-client-id) is missing; YOUTUBE_OAUTH_CLIENT_SECRET needs it"})
 	}
 	return found
 }

@@ -98,6 +98,9 @@ func (f OpinionFlags) Power() notify.OpinionPower {
 // YouTubeFlags are the settings of the gateway's own questions to YouTube. No worker gets them.
 type YouTubeFlags struct {
 	APIKey string `type:"key" secret:"" name:"youtube-api-key" env:"YOUTUBE_API_KEY" help:"Key of the YouTube Data API, of a project with 10,000 units a day. The gateway asks the API whether waiting streams have begun, so that workers run yt-dlp only when something changes. Default: none."`
+
+	OAuthClientID     string `type:"key" name:"youtube-oauth-client-id" env:"YOUTUBE_OAUTH_CLIENT_ID" placeholder:"ID" help:"Id of an OAuth client of a Google project, by which the logins of owners were made that are uploaded on the page Settings: YouTube then says what arrives from their encoders. Default: none, and no such login is used."`
+	OAuthClientSecret string `type:"key" secret:"" name:"youtube-oauth-client-secret" env:"YOUTUBE_OAUTH_CLIENT_SECRET" help:"Secret of the OAuth client. Required with YOUTUBE_OAUTH_CLIENT_ID."`
 }
 
 // WatchingFlags name the tools and proxies with which a stream is watched. Every field is

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/application/channels"
 	"github.com/stream-monitor/stream-monitor/application/cookiejars"
+	"github.com/stream-monitor/stream-monitor/application/ingests"
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
@@ -51,6 +52,10 @@ type Doctor struct {
 
 	// CookieJars reads the records of the cookie jars in a database.
 	CookieJars func(ctx context.Context, dsn string) ([]cookiejars.Record, error)
+
+	// IngestLogins reads the logins of owners in a database. AskOAuth asks Google for an access token, with a refresh token that nobody has.
+	IngestLogins func(ctx context.Context, dsn string) ([]ingests.Login, error)
+	AskOAuth     func(ctx context.Context) officialstate.Response
 
 	// Channels reads the channels in a database that are not stopped.
 	Channels func(ctx context.Context, dsn string) ([]channels.Listed, error)
@@ -98,7 +103,7 @@ const (
 func (d Doctor) Examine(ctx context.Context, w io.Writer) (ok bool, err error) {
 	var findings []finding
 	checks := []func(context.Context) []finding{
-		d.launcher, toolsCheck{d.Settings, d.Now}.run, d.confinement, d.openFiles, d.database, d.cookieJars, d.channels, d.cluster, d.dataDirectory, d.evidence, d.keys, d.opinion, d.youTubeAPI,
+		d.launcher, toolsCheck{d.Settings, d.Now}.run, d.confinement, d.openFiles, d.database, d.cookieJars, d.channels, d.cluster, d.dataDirectory, d.evidence, d.keys, d.opinion, d.youTubeAPI, d.ingest,
 	}
 	for _, source := range monitor.Sources {
 		checks = append(checks, sourceCheck{d.Settings, source, d.LookupHost, d.Probers[source.Name]}.run)

@@ -19,6 +19,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
 	"github.com/stream-monitor/stream-monitor/application/channels"
 	"github.com/stream-monitor/stream-monitor/application/cookiejars"
+	"github.com/stream-monitor/stream-monitor/application/ingests"
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 	"github.com/stream-monitor/stream-monitor/domain/channel"
@@ -48,6 +49,8 @@ type machine struct {
 	missing    []string // of what confines tools
 	video      watch.ProbeResult
 	api        officialstate.Response // of the YouTube Data API
+	oauth      officialstate.Response // of Google's token endpoint
+	logins     []ingests.Login
 	launcher   error
 }
 
@@ -136,6 +139,11 @@ func (m *machine) askAPI(answer officialstate.Response) {
 	m.settings.YouTube.APIKey, m.api = "hunter2e", answer
 }
 
+// askOAuth sets an OAuth client, about which Google answers so.
+func (m *machine) askOAuth(answer officialstate.Response) {
+	m.settings.YouTube.OAuthClientID, m.settings.YouTube.OAuthClientSecret, m.oauth = "client", "hunter2e", answer
+}
+
 func refusedBy(reason string) officialstate.Response {
 	return officialstate.Response{Status: 403, Reasons: []string{reason}, Detail: "no"}
 }
@@ -166,6 +174,8 @@ func (m *machine) examine() (bool, string) {
 		Probers:    map[monitor.SourceName]worker.Prober{monitor.YouTube: prober(m.video)},
 
 		AskYouTubeAPI: func(context.Context, []string) officialstate.Response { return m.api },
+		AskOAuth:      func(context.Context) officialstate.Response { return m.oauth },
+		IngestLogins:  func(context.Context, string) ([]ingests.Login, error) { return m.logins, m.database },
 	}.Examine(m.t.Context(), &report)
 	if err != nil {
 		m.t.Fatal(err)
@@ -294,6 +304,13 @@ func TestEachProblemIsFound(t *testing.T) {
 			m.askAPI(officialstate.Response{Detail: "it was asked"})
 			m.settings.Offline = true
 		}, fine, "YouTube Data API", []string{"not asked"}},
+		"an OAuth client":          {func(m *machine) { m.askOAuth(refusedBy("invalid_grant")) }, fine, "YouTube OAuth client", []string{"Google knows"}},
+		"an OAuth client, unknown": {func(m *machine) { m.askOAuth(refusedBy("invalid_client")) }, fail, "YouTube OAuth client", []string{"HTTP 403: no", "correct YOUTUBE_OAUTH_CLIENT_ID"}},
+		"Google is not reached":    {func(m *machine) { m.askOAuth(officialstate.Response{Detail: "no route"}) }, fail, "YouTube OAuth client", []string{"no route", "check the firewall"}},
+		"logins of owners": {func(m *machine) {
+			m.askOAuth(refusedBy("invalid_grant"))
+			m.logins = []ingests.Login{{Name: "studio", RejectedAt: time.Unix(0, 0)}, {Name: "other"}}
+		}, warn, "logins of owners", []string{`2 logins; rejected: "studio" since 1970-01-01T00:00:00Z`, "let the owner sign in"}},
 		"a key missing in production": {func(m *machine) { m.settings.Keys.InternalAPIKey = "" }, fail, "keys",
 			[]string{"INTERNAL_API_KEY not set", "openssl rand -hex 32"}},
 		"a keys.json beside DB_DSN": {func(m *machine) {
