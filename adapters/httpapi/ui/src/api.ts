@@ -1,5 +1,5 @@
 // Typed requests to the API of the gateway that served the page. The session cookie authenticates them.
-import type { Broadcast, Change, CookieJar, Delivery, Evidence, EventRecord, Incident, Monitor, Preview, Registration, Role, Timeline, Trial, Variant } from "./types";
+import type { Broadcast, Change, CookieJar, Delivery, Evidence, EventRecord, Incident, IngestLogin, Monitor, Preview, Registration, Role, Timeline, Trial, Variant } from "./types";
 
 export class APIError extends Error {
   constructor(
@@ -95,6 +95,13 @@ export const cookieJars = {
   create: (name: string, file: Blob) => post<CookieJar>(withParameters("/api/v1/cookie-jars", { name }), asText(file)),
   replace: (id: string, file: Blob) => request<CookieJar>("PUT", `/api/v1/cookie-jars/${segment(id)}`, asText(file)),
   remove: (id: string) => request<void>("DELETE", `/api/v1/cookie-jars/${segment(id)}`),
+};
+
+export const ingestLogins = {
+  list: (signal?: AbortSignal) => get<{ enabled: boolean; ingest_logins: IngestLogin[] }>("/api/v1/ingest-logins", {}, signal),
+  create: (name: string, token: string) => post<IngestLogin>("/api/v1/ingest-logins", { name, refresh_token: token }),
+  replace: (id: string, token: string) => request<IngestLogin>("PUT", `/api/v1/ingest-logins/${segment(id)}`, { refresh_token: token }),
+  remove: (id: string) => request<void>("DELETE", `/api/v1/ingest-logins/${segment(id)}`),
 };
 
 export interface IncidentFilter {

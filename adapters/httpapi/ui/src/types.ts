@@ -82,6 +82,35 @@ export interface CookieJar {
   rejected_at: string | null;
 }
 
+// IngestLogin is the login of an owner. Its token is never told.
+export interface IngestLogin {
+  login_id: string;
+  name: string;
+  state: CookieJar["state"];
+  streams: number;
+  accepted_at: string | null;
+  rejected_at: string | null;
+  failure: { kind: string; detail: string } | null;
+}
+
+// IngestIssue is what YouTube finds wrong with the signal of an encoder.
+export interface IngestIssue {
+  type: string;
+  severity: "info" | "warning" | "error";
+  description?: string; // in English, with numbers
+  words: Record<"en" | "ja", { says: string; do: string }>;
+}
+
+// Ingest is what YouTube thinks of the signal of an encoder, in its words.
+export interface Ingest {
+  broadcast: string;
+  stream: string;
+  signal: string;
+  no_data: boolean;
+  issues: IngestIssue[];
+  asked_at: string;
+}
+
 export interface Monitor {
   monitor_id: string;
   number: number;
@@ -100,6 +129,7 @@ export interface Monitor {
   ended_at?: string;
   record_parked_since?: string; // incidents and history cannot be stored
   hints?: Hint[]; // that hold
+  ingest?: Ingest; // missing: nothing is known
   channel_id?: string; // that has found or adopted it
 }
 
@@ -112,6 +142,7 @@ export interface Alert {
   criteria: Record<string, number> | null; // luma_below_percent, area_percent, level_below_db
   reason: string | null;
   detail: string | null;
+  cause?: IngestIssue; // the likely one; missing: nothing explains it
   opinion?: Opinion; // missing: nobody was to be asked
 }
 

@@ -11,6 +11,7 @@ import { changing } from "../parts/ChangeForm";
 import { DetectorStates } from "../parts/DetectorStates";
 import { Glyph } from "../parts/Glyph";
 import { HintCard } from "../parts/Hints";
+import { IngestCard } from "../parts/Ingest";
 import { History } from "../parts/History";
 import { MonitorEvents, useEvents } from "../parts/MonitorEvents";
 import { ErrorText, Stranger } from "../parts/Name";
@@ -61,7 +62,7 @@ function useMonitor(id: string) {
     );
     return () => abort.abort();
   }, [id, changed]);
-  const monitor = read.value && live ? { ...read.value, ...live, record_parked_since: live.record_parked_since, hints: live.hints } : read.value;
+  const monitor = read.value && live ? { ...read.value, ...live, record_parked_since: live.record_parked_since, hints: live.hints, ingest: live.ingest } : read.value;
   return { monitor, failed: failed.value };
 }
 
@@ -77,6 +78,7 @@ function Loaded({ monitor }: { monitor: Data }) {
       <div class="monitor-columns">
         <MonitorEvents monitorID={id} events={events.value} />
         <div>
+          <IngestCard ingest={monitor.ingest} />
           <HintCard hints={monitor.hints ?? []} />
           <Watching monitor={monitor} />
           <DetectorStates monitor={monitor} />

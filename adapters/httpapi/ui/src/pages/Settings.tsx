@@ -9,6 +9,7 @@ import { play } from "../chime";
 import { text } from "../i18n";
 import { CookieJars } from "../parts/CookieJars";
 import { Glyph } from "../parts/Glyph";
+import { IngestLogins } from "../parts/IngestLogins";
 import { keysOpen } from "../parts/Keys";
 import { keysOn, language, name, sound, theme } from "../settings";
 import { useService } from "../service";
@@ -55,6 +56,7 @@ export function Settings() {
         </section>
         <Session />
         <CookieJars />
+        <IngestLogins />
         <Service />
       </div>
     </main>

@@ -10,7 +10,8 @@ import { Allowed } from "./Allowed";
 import { Glyph } from "./Glyph";
 import type { GlyphName } from "./glyphs";
 
-const looks: Record<CookieJar["state"], [GlyphName, string]> = { unused: ["waiting", "waiting"], accepted: ["ok", "on_air"], rejected: ["fail", "trouble"], unreadable: ["blind", "warning"] };
+// loginLooks are how the states of a login look.
+export const loginLooks: Record<CookieJar["state"], [GlyphName, string]> = { unused: ["waiting", "waiting"], accepted: ["ok", "on_air"], rejected: ["fail", "trouble"], unreadable: ["blind", "warning"] };
 
 const readEveryMs = 30_000; // workers tell what becomes of a login
 
@@ -75,8 +76,8 @@ export function CookieJars() {
                 <b dir="auto" class="wrap">
                   {jar.name}
                 </b>{" "}
-                <span class={`word is-${looks[jar.state][1]}`}>
-                  <Glyph name={looks[jar.state][0]} />
+                <span class={`word is-${loginLooks[jar.state][1]}`}>
+                  <Glyph name={loginLooks[jar.state][0]} />
                   {words.states[jar.state]}
                 </span>
                 <small class="dim">{stateOf(jar)}</small>

@@ -7,6 +7,7 @@ import { now } from "../store";
 import { clock, clockDay, clockUTC, decimal, wholeDuration, zone } from "../time";
 import type { Condition, Delivery, Incident, Monitor } from "../types";
 import { alertOf, whyOf } from "../why";
+import { IssueWords } from "./Ingest";
 import { LatestFinding } from "./LatestFinding";
 import { ErrorText } from "./Name";
 import { conditionWord, InAll, isWarning, severityOf } from "./State";
@@ -28,6 +29,7 @@ export function WhyCard({ incident, chosen, monitor }: { incident: Incident; cho
             {incident.conditions.length > 1 && <h3 class="dim">{conditionWord(condition.name)}</h3>}
             <p class="say wrap">{whyOf(condition, monitor, condition.ended_at === null ? now.value : now.peek())}</p>
             <InAll conditions={[condition]} />
+            <Cause of={condition} />
             {lasts && condition === chosen && <LookFirst condition={condition} />}
             <p class="muted wrap">{alertOf(condition, monitor)}</p>
             <Gauge condition={condition} />
@@ -60,6 +62,17 @@ function LookFirst({ condition }: { condition: Condition }) {
     <p class="first">
       <b>{words.lookFirst}</b>
       {hint}
+    </p>
+  );
+}
+
+// Cause says why the condition is there, by the signal of the encoder.
+function Cause({ of }: { of: Condition }) {
+  if (!of.alert?.cause) return null;
+  return (
+    <p class="first">
+      <b>{text.value.incident.cause}</b>
+      <IssueWords issue={of.alert.cause} />
     </p>
   );
 }

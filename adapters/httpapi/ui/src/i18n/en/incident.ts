@@ -74,6 +74,7 @@ export const incident = {
     blind: "Open the stream in a browser. If it plays, our network or our tools are refused.",
     error: "Read the error. Register the stream again when the cause is gone.",
   },
+  cause: "Likely cause, by what arrives at YouTube",
   opinion: "Second opinion: ",
   verdicts: {
     asked: "asked, no answer yet",

@@ -95,6 +95,15 @@ export const monitor = {
   },
   callbackFailure: { continue: "go on, send it later", error: "end the watch" },
   table: "As a table",
+  ingest: {
+    title: "What arrives at YouTube",
+    asked: (time: string) => `asked ${time}`,
+    noData: "live, and the encoder sends nothing",
+    broadcasts: { created: "broadcast not ready", ready: "broadcast ready", testStarting: "test begins", testing: "being tested", liveStarting: "going live", live: "broadcast live", complete: "broadcast over", revoked: "broadcast revoked" },
+    streams: { created: "no data yet", ready: "waiting for data", active: "data arrive", inactive: "no data arrive", error: "the stream has an error" },
+    signals: { good: "signal good", ok: "signal fair", bad: "signal bad", noData: "signal unknown", revoked: "signal revoked" },
+    severities: { error: "error", warning: "warning", info: "note" },
+  },
   references: {
     title: "References",
     hint: "Pictures that detectors look for, such as “Starting soon”.",

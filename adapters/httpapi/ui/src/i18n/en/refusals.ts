@@ -30,6 +30,7 @@ export const refusals = {
     LINK_EXPIRED: "The link has expired.",
     RANGE_NOT_SATISFIABLE: "The file has no such part.",
     COOKIE_JAR_NOT_FOUND: "There is no such login.",
+    INGEST_LOGIN_NOT_FOUND: "There is no such login.",
     COOKIE_JAR_IN_USE: "Streams that are watched, or channels, use this login.",
     REFERENCE_NOT_FOUND: "There is no such reference.",
     CHANNEL_NOT_FOUND: "There is no such channel.",
@@ -61,5 +62,6 @@ export const refusals = {
     manifest: "the manifest cannot be read",
     segment: "segments cannot be read",
     stalled: "no new segments arrive",
+    no_data: "YouTube gets no data from the encoder",
   },
 };

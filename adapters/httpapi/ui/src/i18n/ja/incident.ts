@@ -76,6 +76,7 @@ export const incident: Words["incident"] = {
     blind: "ブラウザーで配信を開いてください。再生できれば、こちらの回線かツールが拒否されています。",
     error: "エラーを確認し、原因がなくなったら配信を登録し直してください。",
   },
+  cause: "考えられる原因（YouTubeに届いた信号）",
   opinion: "セカンドオピニオン：",
   verdicts: {
     asked: "回答待ち",

@@ -97,6 +97,15 @@ export const monitor: Words["monitor"] = {
   },
   callbackFailure: { continue: "続けて、後で送る", error: "監視を終える" },
   table: "表で表示",
+  ingest: {
+    title: "YouTubeに届いた信号",
+    asked: (time) => `${time}に確認`,
+    noData: "ライブ中だが、エンコーダーから何も届いていない",
+    broadcasts: { created: "配信は準備前", ready: "配信の準備完了", testStarting: "テスト開始中", testing: "テスト中", liveStarting: "ライブ開始中", live: "ライブ中", complete: "配信終了", revoked: "配信は取り消し" },
+    streams: { created: "データ未着", ready: "データ待ち", active: "データ受信中", inactive: "データなし", error: "ストリームにエラー" },
+    signals: { good: "信号は良好", ok: "信号はおおむね良好", bad: "信号に問題あり", noData: "信号の状態は不明", revoked: "信号は取り消し" },
+    severities: { error: "エラー", warning: "警告", info: "情報" },
+  },
   references: {
     title: "参照画像",
     hint: "検出で探す画像です。「まもなく開始」の待機画面など。",

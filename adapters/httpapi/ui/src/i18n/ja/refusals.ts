@@ -31,6 +31,7 @@ export const refusals: Words["refusals"] = {
     LINK_EXPIRED: "リンクの期限が切れています。",
     RANGE_NOT_SATISFIABLE: "ファイルにその範囲はありません。",
     COOKIE_JAR_NOT_FOUND: "このログイン情報はありません。",
+    INGEST_LOGIN_NOT_FOUND: "このログインはありません。",
     COOKIE_JAR_IN_USE: "監視中の配信またはチャンネルがこのログイン情報を使っています。",
     REFERENCE_NOT_FOUND: "この参照画像は見つかりません。",
     CHANNEL_NOT_FOUND: "このチャンネルは見つかりません。",
@@ -62,5 +63,6 @@ export const refusals: Words["refusals"] = {
     manifest: "マニフェストを取得できない",
     segment: "セグメントを取得できない",
     stalled: "新しいセグメントが届かない",
+    no_data: "エンコーダーからYouTubeに何も届かない",
   },
 };
