@@ -22,6 +22,14 @@ export const cookieJars = [
   { ...cookieJar, jar_id: "3", name: "ボット確認用", state: "unused", signed_in: false },
   { ...cookieJar, jar_id: "4", name: "of before", state: "unreadable" },
 ];
+const login = { login_id: eventID, streams: 2, accepted_at: at(-40), rejected_at: null, failure: null };
+export const ingestLogins = [
+  { ...login, name: "studio", state: "accepted" },
+  { ...login, login_id: "2", name: hostile.slice(0, 60), state: "rejected", rejected_at: at(-7200), failure: { kind: "login_rejected", detail: "HTTP 400: invalid_grant: Token has been expired or revoked." } },
+];
+const issue = (type, severity, en, ja, description) => ({ type, severity, reason: "Check it", description, words: { en: { says: en, do: "Check the audio source and the audio track of the encoder." }, ja: { says: ja, do: "エンコーダーの音声入力と音声トラックを確認してください。" } } });
+const noAudio = issue("noAudioStream", "error", "The signal has no audio.", "信号に音声がありません。", hostile);
+export const ingest = { broadcast: "live", stream: "active", signal: "bad", no_data: false, judged_at: at(-60), asked_at: at(-30), issues: [noAudio, issue("somethingNew", "warning", "YouTube finds something wrong with the signal (somethingNew: Check it).", "YouTubeが信号の問題を報告しています（somethingNew: Check it）。")] };
 export const preview = { source: "youtube", stream_url: monitor(9).stream_url, title: hostile, channel: null, state: "upcoming", reason: "upcoming", detail: null, scheduled_start_at: at(7200), problems: [] };
 const trial = { event_id: eventID, delivered: false, status: 302, error: "HTTP 302 Found", body: "{}", request: attempt.request, response: null };
 
@@ -39,8 +47,9 @@ export function fill(gateway) {
   watched.health.conditions = [{ detector: "made_up", condition: "made_up_heard", track: "audio", state: "made_up", since: at(-90), alerted: true, values: { level_db: -3.456, left_of_the_stage_dbfs: -15.6, right_of_the_stage_dbfs: -120 } }];
   const rendition = (height, bandwidth, state, age) => ({ height, bandwidth, state, looked_at: age === null ? null : at(-age) });
   watched.health.renditions = [rendition(1080, 4_500_000, "ok", 200), rendition(720, 2_800_000, "black", 20), rendition(480, 0, "gone", 20), rendition(0, 0, "unknown", null)];
+  watched.ingest = ingest;
   const [black] = incident(2).conditions;
-  gateway.incidents.set(incident(2).incident_id, incident(2, { conditions: [black, { ...black, name: "silent" }] }));
+  gateway.incidents.set(incident(2).incident_id, incident(2, { conditions: [black, { ...black, name: "silent", alert: { event_id: null, at: at(-30), duration_sec: 30, threshold_sec: 30, criteria: null, reason: null, detail: null, cause: noAudio } }] }));
   gateway.evidence = [evidence(2)];
   gateway.version = 1;
   const say = (what, answer, status = 200) => gateway.routes.set(what, () => [status, typeof answer === "function" ? answer() : answer]);
@@ -50,6 +59,7 @@ export function fill(gateway) {
   say(`GET /api/v1/monitors/${id}/events`, { events: [], pagination: { total: 0 } });
   for (const of of [`monitors/${id}`, `channels/${channelID}`]) say(`GET /api/v1/${of}/references`, { references: [{ reference_id: eventID, name: hostile.slice(0, 60), unwanted: "after_start", similarity: 0.92 }] });
   say("GET /api/v1/cookie-jars", { cookie_jars: cookieJars });
+  say("GET /api/v1/ingest-logins", { enabled: true, ingest_logins: ingestLogins });
   say("GET /api/v1/monitors", { monitors: [...gateway.monitors.values()] });
   say("GET /api/v1/service", service);
   say("GET /api/v1/deliveries", { deliveries: [delivery], next: null });

@@ -50,8 +50,8 @@ export function IngestCard({ ingest }: { ingest: Ingest | undefined }) {
 export function IssueWords({ issue }: { issue: IngestIssue }) {
   const { says, do: remedy } = issue.words[language.value];
   return (
-    <span class="wrap">
-      <b dir="auto">{says}</b> <span dir="auto">{remedy}</span>
+    <span class="issue wrap">
+      <strong dir="auto">{says}</strong> <span dir="auto">{remedy}</span>
       {issue.description && (
         <small class="dim" dir="auto" lang="en">
           {issue.description}
