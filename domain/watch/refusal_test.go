@@ -144,7 +144,7 @@ func TestNoDurationContainsBlindSeconds(t *testing.T) { // S6, S20
 				}
 			}
 			outage, is := e.Data.(event.Outage)
-			if !is {
+			if !is || outage.Failure == event.FailedNoData { // that is known also while nothing can be seen (S24)
 				continue
 			}
 			if blind := w.blindSeconds(outage.StartedAt, at(e.at)); blind > 12 { // a question and a reading take up to 3 s, and a playlist has moved within 10 s (S20)
