@@ -73,10 +73,12 @@ func (w *Watcher) endNoData() {
 	w.state.NoData = noData{AskedAt: w.state.NoData.AskedAt}
 }
 
-// movedAt returns when a playlist last moved; zero: there is none.
+// movedAt returns when a playlist last moved, or was first read; zero: none was read.
 func (all mediaFeeds) movedAt() (at time.Time) {
 	for _, f := range all {
-		at = instant.Latest(at, f.Newest.SeenAt)
+		if f.Newest.Peak != (identity{}) {
+			at = instant.Latest(at, f.Newest.SeenAt)
+		}
 	}
 	return at
 }

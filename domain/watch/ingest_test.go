@@ -18,6 +18,8 @@ func TestThatTheEncoderSendsNothingIsAlertedOnce(t *testing.T) { // S24
 		{"nor is an outage alerted again", []option{liveFrom(0), stalls(130, never), unanswered(131, 260), some, none}, 0, 900,
 			"0 started since 0, 215 segment_error since 150 for 65 by no_data", nil},
 		{"before the first media", []option{liveFrom(never), says(watch.Offline, 0, never), ownerSees(true, 0, never)}, 0, 600, "65 segment_error since 0 for 65 by no_data", nil},
+		{"nor is it told that the first media cannot be read", []option{liveFrom(300), noPlaylist(290, 900), ownerSees(true, 0, never)}, 0, 600,
+			"65 segment_error since 0 for 65 by no_data, 300 started since 300", nil},
 		{"not for a moment", []option{liveFrom(never), ownerSees(true, 0, 55), ownerSees(false, 55, never)}, 0, 600, "", nil},
 		{"two answers that are a minute apart", []option{liveFrom(never), ownerSees(true, 0, 25), ownerSees(true, 55, never)}, 0, 600, "65 segment_error since 0 for 65 by no_data", nil},
 		{"again after data arrived", []option{liveFrom(never), ownerSees(true, 0, 85), ownerSees(false, 85, 115), ownerSees(true, 115, never)}, 0, 600,
