@@ -123,7 +123,6 @@ class Run:
         if self.pid == 0:
             run_tool(args, env, limits, file, [write for _, write in ends])
         join_group(self.pid)  # here too: a signal may be sent before the child has done it
-        group_killer.add(self.pid)
         if file is not None:
             os.close(file)
         (self.stdout, _), (self.stderr, _), (self.alive, _) = ends
@@ -231,6 +230,7 @@ def run_tool(args, env, limits, file, outputs):
     status = 1
     try:
         join_group(os.getpid())
+        group_killer.add(os.getpid())  # before it starts anything, whatever becomes of the server
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != server:
             os._exit(1)

@@ -363,6 +363,25 @@ func TestWhatARunHasStartedEndsWithIt(t *testing.T) {
 	}
 }
 
+func TestWhatARunHasStartedEndsWithAServerThatHasNotGoneOn(t *testing.T) {
+	f := startForks(t, startChild)
+	init := filepath.Join(filepath.Dir(f.path), "yt_dlp/__init__.py")
+	text := must.Get(os.ReadFile(init))(t)
+	must.Do(t, os.WriteFile(init, append([]byte(`
+import os, sys, time
+server, setpgid = os.getpid(), os.setpgid
+os.setpgid = lambda *group: time.sleep(60) if os.getpid() == server else setpgid(*group)
+`), text...), 0o644))
+	file := filepath.Join(t.TempDir(), "processes")
+	var asking sync.WaitGroup
+	asking.Go(func() { _, _ = f.Run(t.Context(), subprocess.Command{Path: "/bin/true", Args: []string{file}}) })
+	p := readProcesses(t, file)
+	must.Do(t, syscall.Kill(p.server, syscall.SIGKILL))
+	await.End(t, p.run)
+	await.End(t, p.child)
+	asking.Wait()
+}
+
 func TestTheInterpreterIsThatOfTheFirstLine(t *testing.T) {
 	for text, want := range map[string]string{
 		"#!/opt/venv/bin/python3\nimport sys\n":                                        "/opt/venv/bin/python3",
