@@ -107,7 +107,7 @@ export function IngestLogins() {
               <div class="form-grid">
                 <Token id="token" />
                 <div class="field">
-                  <label for="login-name">{text.value.settings.jars.name}</label>
+                  <label for="login-name">{words.name}</label>
                   <input id="login-name" class="input" name="name" required maxLength={60} autocomplete="off" />
                 </div>
               </div>

@@ -374,7 +374,7 @@ test("logins are shown with their state, uploaded, replaced, deleted and chosen;
     gateway.routes.set("DELETE /api/v1/cookie-jars/5", () => [200, { jar_id: list.pop().jar_id }]);
     gateway.routes.set(`PATCH /api/v1/monitors/${id}`, (change) => (sent.push(change), [200, gateway.monitors.get(id)]));
     await page.goto(`${gateway.url}/settings`);
-    const jars = page.locator(".jars li");
+    const jars = page.locator("[aria-labelledby=jars-title] li");
     assert.match(await jars.nth(0).innerText(), /members\s+accepted\s+YouTube accepted it at .*used by 3 streams/s);
     assert.match(await jars.nth(1).innerText(), /rejected\s+YouTube has rejected it since .*used by one stream/s);
     assert.match(await jars.nth(2).innerText(), /not used yet.*not signed in.*used by no stream/s);
