@@ -78,6 +78,8 @@ func TestTheStreamsOfAChannelAreWatched(t *testing.T) { // chapter 20
 	}
 	eventually(t, time.Minute, "the programme is seen", func() bool { return env.Analysed(t, watched) >= 2 })
 	reference := env.UploadBars(t, "/api/v1/channels/"+channel)
+	before := env.Analysed(t, watched)
+	eventually(t, time.Minute, "a picture is seen that is not the reference, so the programme has begun", func() bool { return env.Analysed(t, watched) >= before+3 }) // section 17.6
 	stream.Bars(true)
 	if alert := env.WaitEvent(t, watched, "alert.slate", time.Minute); alert.Data.Reference != "Bars" {
 		t.Errorf("the alert names the reference %q", alert.Data.Reference)
