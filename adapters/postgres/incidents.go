@@ -276,7 +276,7 @@ func recordIncidents(ctx context.Context, tx *sqlx.Tx, all []found) (changes []f
 }
 
 // addCriteria adds to alerts what counted as bad, by the configs that the monitors have now, and the likely cause, by the signals of
-// their encoders. What cannot be read costs these, not the incident.
+// their encoders. A config or signal that cannot be read costs only these: the incident is stored.
 func addCriteria(ctx context.Context, tx *sqlx.Tx, inputs map[monitor.ID][]incident.Found) error {
 	var alerted []monitor.ID
 	for id, all := range inputs {

@@ -139,7 +139,7 @@ func (s *IngestStore) ReplaceIngestLogin(ctx context.Context, l ingests.Login, t
 	return opened.Login, err
 }
 
-// DeleteIngestLogin implements ingests.LoginStore. What is known by the login is forgotten.
+// DeleteIngestLogin implements ingests.LoginStore. It deletes the health of streams that the login told, too.
 func (s *IngestStore) DeleteIngestLogin(ctx context.Context, id string) error {
 	return s.db.inTx(ctx, "delete login "+id, func(tx *sqlx.Tx) error {
 		deleted, err := tx.ExecContext(ctx, `DELETE FROM ingest_logins WHERE id = $1`, id)
@@ -214,8 +214,8 @@ func tellRejected(ctx context.Context, tx *sqlx.Tx, l ingests.Login) error {
 	return wakeDispatchers(ctx, tx)
 }
 
-// storeHealth stores the health of streams. What the login told before, and not now, is not known any more. States that nobody asks about
-// are deleted.
+// storeHealth stores the health of streams. It deletes that of streams of which the login tells nothing now, and states that nobody
+// asks about.
 func (s *IngestStore) storeHealth(ctx context.Context, tx *sqlx.Tx, look ingests.Look) error {
 	type state struct {
 		Health ingest.Health `json:"health"`

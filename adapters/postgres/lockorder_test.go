@@ -151,8 +151,8 @@ func TestAMonitorEndsByItsCallbackWhileItsIncidentIsLocked(t *testing.T) {
 	wait()
 }
 
-// A reference of a channel is stored before a monitor is adopted, whose worker then gets it, or afterwards: then it makes a new
-// revision of that monitor, too.
+// A reference of a channel is stored before a monitor is adopted, or after it. Before, the worker gets it with the adoption; after, by a
+// new revision of the monitor.
 func TestAReferenceOfAChannelWaitsForAnAdoption(t *testing.T) {
 	s, _, db := withoutDeadlocks(t)
 	c, m := createChannel(t, s, 1), register(t, s, 1)

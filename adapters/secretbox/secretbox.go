@@ -1,6 +1,6 @@
-// Package secretbox encrypts for the database, with AES-256-GCM, the secrets of destinations and streams
-// (section 19.1), cookie jars (section 17.7), logins of owners (decision S24), the key of sessions (section 18.2) and the snapshots of workers
-// (decision S11). A sealed secret is
+// Package secretbox encrypts secrets for the database, with AES-256-GCM. Destinations and streams have some (section
+// 19.1). Others are cookie jars (section 17.7), logins of owners (decision S24), the key of sessions (section 18.2) and
+// snapshots of workers (decision S11). A sealed secret is
 //
 //	version (1 byte) | key id (4 bytes) | nonce (12 bytes) | ciphertext and tag
 //

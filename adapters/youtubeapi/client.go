@@ -35,7 +35,7 @@ func newAt(service string, client *http.Client, key string) *Client {
 	return &Client{newCaller(client), service, key}
 }
 
-// Fingerprint returns what tells a key, or the id of an OAuth client, from another, and does not reveal it: nobody can try all keys of 39
+// Fingerprint returns what tells a key, or the id of an OAuth client, from another. It does not reveal the key: nobody can try all of 39
 // characters.
 func Fingerprint(secret string) string {
 	sum := sha256.Sum256([]byte("stream-monitor youtube api key\x00" + secret))

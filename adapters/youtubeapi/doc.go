@@ -1,5 +1,5 @@
-// Package youtubeapi asks the YouTube Data API (version 3) about videos (decision S23) and about the uploads of channels, and the
-// YouTube Live Streaming API about what arrives from encoders (decision S24).
+// Package youtubeapi asks two APIs of YouTube, version 3. The Data API tells of videos (decision S23) and the uploads of channels, the
+// Live Streaming API of what arrives from encoders (decision S24).
 //
 //	GET https://www.googleapis.com/youtube/v3/videos?part=snippet,liveStreamingDetails,status&id=ID,ID,…
 //	@handle ─▶ GET …/channels?forHandle=@handle ─▶ UC… ─▶ GET …/playlistItems?playlistId=UU… ─▶ ids ─▶ GET …/videos

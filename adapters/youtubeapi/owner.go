@@ -19,7 +19,7 @@ import (
 // oauth is where Google exchanges a refresh token for an access token.
 const oauth = "https://oauth2.googleapis.com/token"
 
-// What is asked of the Live Streaming API. part=cdn has the stream key, so it is asked nowhere.
+// The parts and fields that the Live Streaming API is asked for. part=cdn has the stream key, so nothing asks for it.
 const (
 	broadcastParts  = "id,status,contentDetails"
 	broadcastFields = "kind,items(id,status/lifeCycleStatus,contentDetails/boundStreamId)"

@@ -112,7 +112,7 @@ func (c *Client) list(ctx context.Context, method string, query url.Values, kind
 	return ids, r
 }
 
-// streamOf returns the stream that a video is; false: it is none, or nothing is known of its state.
+// streamOf returns the stream that a video is. It reports false of a video that is no stream, and of one whose state it cannot read.
 func streamOf(v officialstate.Video) (s channel.Stream, is bool) {
 	address, err := monitor.ParseStreamURL(site + "watch?v=" + v.ID)
 	states := map[monitor.StreamStatus]channel.State{
@@ -125,8 +125,8 @@ func streamOf(v officialstate.Video) (s channel.Stream, is bool) {
 	return s, err == nil && s.State != ""
 }
 
-// listFailure returns what a failure of the API says of a channel: nothing. What the API refuses concerns the key, not
-// the address that asks.
+// listFailure returns a failure of the API as one to list a channel. A refusal concerns the key: it says nothing of the
+// channel, nor of the address that asks.
 func listFailure(f *officialstate.Failure) *channel.Failure {
 	kind := channel.Refused
 	switch f.Kind {

@@ -19,8 +19,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/officialstate"
 )
 
-// newYouTubeAPITasks makes the tasks of the leader that ask the YouTube Data API, if there is a key, and the Live Streaming API, if
-// there is an OAuth client. They share the units of a day. With a key the listers of channels use the API, too.
+// newYouTubeAPITasks makes the tasks of the leader that ask APIs of YouTube: with a key the Data API, with an OAuth client the Live
+// Streaming API. They share the units of a day. With a key the listers of channels use the Data API, too.
 func (a *assembly) newYouTubeAPITasks() (tasks []supervisor.LeaderTask, err error) {
 	c := a.settings.YouTube
 	if c.APIKey == "" && c.OAuthClientID == "" {

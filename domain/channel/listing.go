@@ -64,8 +64,8 @@ type Failure struct {
 	NotAsked bool   // nobody was asked: the tool has failed repeatedly, or too many ran
 }
 
-// StateOf returns the state of a stream that stands for the outcome of a question about a channel: to circuit breakers and
-// egress addresses both are the same. A nil Failure is an answer, and so is one that says something of the channel.
+// StateOf returns the outcome of a question about a channel as the state of a stream, by which circuit breakers and egress
+// addresses judge. A nil Failure is an answer, and so is one that says something of the channel.
 func StateOf(f *Failure) watch.StreamState {
 	if f == nil {
 		return watch.Live

@@ -45,8 +45,8 @@ type File []Cookie
 // expected says what a cookie file is.
 const expected = `expected is a cookie file in the form of Netscape ("cookies.txt"), as extensions of browsers export it: on each line 7 fields that are separated by tabs`
 
-// Parse reads a cookie file. The last of several lines for one cookie holds. Errors say what was found and what is
-// expected, and quote nothing of the file.
+// Parse reads a cookie file. The last of several lines for one cookie holds. An error says what Parse found and what it
+// expects, and quotes nothing of the file.
 func Parse(text string) (File, error) {
 	if start := strings.TrimLeft(text, "\ufeff \t\r\n"); strings.HasPrefix(start, "[") || strings.HasPrefix(start, "{") {
 		return nil, errors.New("is JSON; " + expected)

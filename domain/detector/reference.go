@@ -13,8 +13,8 @@ type Reference struct {
 	Digests    []Picture `json:"digests"`    // of the uploaded picture, one for each matrix that video may have been encoded with
 }
 
-// JoinReferences returns the references of a monitor, and those of its channel whose names the monitor's own have not:
-// alerts and memories know a reference by its name.
+// JoinReferences returns the references of a monitor and those of its channel. Of one name it returns the monitor's own,
+// because alerts and memories know a reference by its name.
 func JoinReferences(own, ofChannel []Reference) []Reference {
 	names := map[string]bool{}
 	for _, r := range own {

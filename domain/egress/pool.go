@@ -120,8 +120,8 @@ func (p *Pool) Record(now time.Time, url monitor.StreamURL, name string, u watch
 }
 
 // RecordPage records what became of the reading of a channel's page that Page let through: any known state of a stream
-// stands for an answer. A failure counts as that of a stream. An answer takes back what pages have failed before it, but not
-// what streams have: a source may show its pages to an address, and refuse it the streams.
+// stands for an answer. A failure counts as that of a stream. An answer takes back the failures of pages before it. It
+// takes back none of streams, which a source may refuse to an address that gets its pages.
 func (p *Pool) RecordPage(now time.Time, name string, state watch.StreamState) (notices []Notice) {
 	a := p.named(name)
 	if a == nil {

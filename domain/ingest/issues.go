@@ -29,7 +29,7 @@ type row struct {
 }
 
 // table has NoData, and the types of configuration issues of the YouTube Live Streaming API, of its discovery document of
-// 2026-11-04. What explains most comes first.
+// 2026-11-04. The issue that explains most comes first.
 var table = []row{
 	{NoData, kind{Error, []trouble.Name{black, silent, noMedia}, Words{
 		Phrases{"The broadcast is live, and the encoder sends nothing.", "Is the encoder running? Check its uplink and its stream key."},

@@ -30,7 +30,7 @@ type Source struct {
 	ID func(u *url.URL) (id, why string)
 
 	// SecretQuery extracts the words of a shared URL that workers need and nobody else may see, such as a query with a
-	// token. They go behind the canonical URL; nil: there are none.
+	// token. They go behind the canonical URL. A source whose URLs have no secret leaves it nil.
 	SecretQuery func(u *url.URL) string
 
 	// TakesHeaders says that registrations may give header fields for the requests of a stream (config.http_headers).

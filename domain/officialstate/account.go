@@ -103,9 +103,9 @@ func (a *Account) open(now time.Time, key string, zone *time.Location) {
 	}
 }
 
-// SpendOnUploads counts the units of a list of uploads that is about to be made at now. It reports false, and counts
-// nothing, if the API refuses the key at present, or there are no more units for uploads. Of MaxUploads as much may be
-// used as of the day has passed by uploadsAhead from now, so that a morning leaves units for the evening.
+// SpendOnUploads counts the units of a list of uploads that is about to be made at now, and reports whether it may be
+// made. It counts nothing while the API refuses the key, or when the units for uploads are used up. Of MaxUploads as much
+// may be used as of the day has passed by uploadsAhead from now, so that a morning leaves units for the evening.
 func (a *Account) SpendOnUploads(now time.Time, key string, zone *time.Location, units int) bool {
 	refused := a.Failure.Kind == QuotaExceeded || a.Failure.Kind == KeyRefused
 	if a.Key == key && refused && now.Before(a.NextAt) {
@@ -121,8 +121,8 @@ func (a *Account) SpendOnUploads(now time.Time, key string, zone *time.Location,
 	return true
 }
 
-// Spend counts the units of a look with one of so many logins of owners (decision S24). It returns from when on the next look with
-// the same login may be: all looks take at most half of what is left of the day. ok is false if the units are not there.
+// Spend counts the units of a look with one of so many logins of owners (decision S24), and reports whether the day has them. next is
+// when the same login may be used again: the looks with all logins take at most half of what is left of the day.
 func (a *Account) Spend(now time.Time, key string, units, logins int, zone *time.Location) (next time.Time, ok bool) {
 	a.open(now, key, zone)
 	untilReset, left := nextDay(now, zone).Sub(now), UnitsPerDay-a.Used

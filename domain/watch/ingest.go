@@ -9,7 +9,7 @@ import (
 )
 
 // noData is a time in which a live broadcast gets no data from its encoder, as the source tells the owner (decision S24). Times are the
-// clock's. The zero value is none.
+// clock's. It is zero while data arrive.
 type noData struct {
 	Since     time.Time `json:"since,omitzero"`      // the question that first said so
 	AskedAt   time.Time `json:"asked_at,omitzero"`   // the newest question

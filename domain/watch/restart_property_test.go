@@ -15,8 +15,8 @@ import (
 // TestARestartNeedsNoSnapshotThatIsNotDue restarts the watcher of a stream with any faults at
 // any moments. It goes on from the last snapshot that was due, and in a second world from one
 // of each report. The clocks of starts, outages, blindness and ends show the same (decision
-// S11). At most 10 s of a standstill are lost at each restart, until the next reading: an outage that
-// ends by then is told by one world alone. There are no copies of different age: the two worlds would not read them in the same turn.
+// S11). Each restart loses at most 10 s of a standstill, until the next reading. An outage that ends
+// by then is told by one world alone. There are no copies of different age: the two worlds would not read them in the same turn.
 func TestARestartNeedsNoSnapshotThatIsNotDue(t *testing.T) {
 	const end = 900
 	rapid.Check(t, func(r *rapid.T) {

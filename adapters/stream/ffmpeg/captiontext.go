@@ -19,8 +19,8 @@ var vttMarkup = regexp.MustCompile(`<[^>]*>|&(nbsp|lrm|rlm);`)
 // lineEnds makes the three line ends of WebVTT one.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// readText says whether a segment of captions as text has any: WebVTT (W3C, WebVTT 1, section 4) or TTML (W3C,
-// TTML 2), as a file or in MP4 (ISO/IEC 14496-30). The caller limits the size of body. Its error is that of body, or
+// readText says whether a segment of captions has text. It reads WebVTT (W3C, WebVTT 1, section 4) and TTML (W3C,
+// TTML 2), as a file and in MP4 (ISO/IEC 14496-30). The caller limits the size of body. Its error is that of body, or
 // a *watch.Failure of kind undecodable.
 func readText(body io.Reader) (detector.CaptionState, error) {
 	raw, err := io.ReadAll(body)
@@ -103,8 +103,8 @@ func ttmlHasText(documents []byte) (bool, error) {
 	}
 }
 
-// mp4HasText reports whether the samples of a fragment of MP4 have text: documents of TTML, or boxes of WebVTT
-// that are each a cue or the lack of one.
+// mp4HasText reports whether the samples of a fragment of MP4 have text. A sample is a document of TTML, or boxes of
+// WebVTT, each a cue or the lack of one.
 func mp4HasText(segment []byte) (hasText bool, err error) {
 	found := false
 	err = eachBox(segment, func(kind string, samples []byte) error {

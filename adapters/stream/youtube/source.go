@@ -16,9 +16,9 @@ func Source(t stream.Tools) worker.Source {
 	return worker.Source{Resolver: t.InOrder(t.YTDLP(s), t.Streamlink(s)), Prober: NewProber(t.Client)}
 }
 
-// Listers makes the ways to list the streams of a channel of YouTube, in the order in which they are asked: its own
-// request, which costs one exchange; yt-dlp, which outlives a change of that request; and with a key the official API,
-// which answers also an address that YouTube refuses.
+// Listers makes the ways to list the streams of a channel of YouTube, in the order in which they are asked. Our own
+// request costs one exchange. yt-dlp outlives a change of that request. The official API, for which there must be a
+// key, also answers an address that YouTube refuses.
 func Listers(t stream.Tools) []channels.Lister {
 	all := []channels.Lister{t.Guarded(browse.Source, browse.New(t.Client)), t.YTDLPLister(Site(t.Choices))}
 	if t.Uploads != nil {

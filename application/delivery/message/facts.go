@@ -42,8 +42,8 @@ type Storm struct {
 	BlindSpot *monitor.BlindSpot // what those have in common that are unseen now; nil: nothing
 }
 
-// Notice says that the gateway has disabled a destination, that a hint about a stream has begun (section 16.7), what
-// has happened to channels of streams, or that the login of an owner is rejected (decision S24). It is stored as JSON.
+// Notice is news beside incidents. It is about a destination that the gateway has disabled, a hint (section 16.7),
+// channels, or the rejected login of an owner (decision S24). It is stored as JSON.
 type Notice struct {
 	Destination  string // the name of the one that was disabled; empty: Hint, Channel or Login is set
 	Cause        DisableCause

@@ -142,7 +142,7 @@ func (v view) Opinion() string {
 	return ""
 }
 
-// Explained returns the first condition of which a likely cause is known; its Cause is empty if there is none.
+// Explained returns the first condition of which a likely cause is known, else one with an empty Cause.
 func (v view) Explained() condition {
 	for _, c := range v.Conditions {
 		if c.Cause != "" {

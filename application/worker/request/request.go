@@ -1,6 +1,6 @@
-// Package request carries what belongs to a request in its context, from the worker to the adapters: the egress
-// address (section 10.3), the header that goes with a URL (section 5.5), the cookie jar (section 17.7) and the secret of
-// the stream (decision A1).
+// Package request carries parts of a request in its context, from the worker to the adapters. They are the egress
+// address (section 10.3), the header of a URL (section 5.5), the cookie jar (section 17.7) and the stream's secret
+// (decision A1).
 package request
 
 import (

@@ -16,7 +16,7 @@ func WithSecret(ctx context.Context, s monitor.StreamSecret) context.Context {
 	return context.WithValue(ctx, secretKey{}, s)
 }
 
-// SecretOf returns the secret of ctx, which no log and no result may show; empty: there is none.
+// SecretOf returns the secret of ctx, which no log and no result may show. Most streams have an empty one.
 func SecretOf(ctx context.Context) monitor.StreamSecret {
 	s, _ := ctx.Value(secretKey{}).(monitor.StreamSecret)
 	return s

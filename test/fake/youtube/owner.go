@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// What the token endpoint accepts, and what nobody but the owner may see.
+// The secrets that the token endpoint accepts, and the stream key, which nobody but the owner may see.
 const (
 	OAuthClientID     = "123456789012-forTestsOnly.apps.googleusercontent.com"
 	OAuthClientSecret = "GOCSPX-secretOfTheClientForTestsOnly"

@@ -128,7 +128,7 @@ func toggle(s *Stream, together []trouble, on bool) (at []time.Time) {
 }
 
 // UploadBars uploads the colour bars of streams as a reference of a monitor or a channel, in another size, and returns its id.
-// Where no start is scheduled, they are unwanted once the programme was seen.
+// A stream without a scheduled start has to show another picture first, else they are wanted (section 17.6).
 func (e *Env) UploadBars(t *testing.T, of string) string {
 	t.Helper()
 	path, err := testtools.Tool("ffmpeg", "")

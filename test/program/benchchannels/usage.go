@@ -14,7 +14,7 @@ type usage struct {
 	gatewayMB, toolsMB, postgresMB    int64 // proportional set size
 }
 
-// look returns what was used until now. What the gateway has started is a tool.
+// look returns what was used until now. A process that the gateway has started is a tool.
 func (r *run) look() (u usage) {
 	megabytes := func(p system.Process) int64 { pss, _ := p.Memory(); return pss >> 20 }
 	all := system.Processes()

@@ -17,7 +17,7 @@ import (
 )
 
 // A broadcast is live, its encoder sends nothing, and yt-dlp sees no media: only the owner's login tells. Then Google rejects the
-// login. Its token, the access tokens, the client's secret and the stream key are nowhere. What each issue explains: domain/ingest.
+// login. Its token, the access tokens, the client's secret and the stream key are nowhere. A test of domain/ingest shows what each issue explains.
 func TestTheOwnersLoginTellsThatTheEncoderSendsNothing(t *testing.T) { // S24
 	runTimeline(t, 1)
 	db := newDatabase(t)
