@@ -37,11 +37,7 @@ func (h registrationHandlers) registerBatch(c *gin.Context) error {
 		return refusef(monitor.InvalidConfig, "%s is not accepted with a batch: when it is repeated, registered streams are refused as %s",
 			idempotencyHeader, monitor.Duplicate)
 	}
-	query, err := readQuery(c, "dry_run")
-	if err != nil {
-		return err
-	}
-	dryRun, err := readBool(query, "dry_run", false)
+	dryRun, err := readDryRun(c)
 	if err != nil {
 		return err
 	}

@@ -33,11 +33,7 @@ func batchOfChannels() batchForm {
 
 // registerBatch is POST /api/v1/channels/batch, as that of monitors.
 func (h channelHandlers) registerBatch(c *gin.Context) error {
-	query, err := readQuery(c, "dry_run")
-	if err != nil {
-		return err
-	}
-	dryRun, err := readBool(query, "dry_run", false)
+	dryRun, err := readDryRun(c)
 	if err != nil {
 		return err
 	}

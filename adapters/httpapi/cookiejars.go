@@ -7,6 +7,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/stream-monitor/stream-monitor/application/cookiejars"
+	"github.com/stream-monitor/stream-monitor/domain/login"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -24,7 +25,7 @@ type cookieJarListBody struct {
 type cookieJarBody struct {
 	JarID      string               `json:"jar_id"`
 	Name       string               `json:"name"`
-	State      cookiejars.State     `json:"state"`
+	State      login.State          `json:"state"`
 	Sources    []monitor.SourceName `json:"sources"`
 	Cookies    int                  `json:"cookies"`
 	SignedIn   bool                 `json:"signed_in"`

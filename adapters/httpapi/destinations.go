@@ -173,11 +173,7 @@ func (h destinationHandlers) create(c *gin.Context) error {
 
 // change is PATCH /api/v1/destinations/{destination_id}.
 func (h destinationHandlers) change(c *gin.Context, id string) error {
-	query, err := readQuery(c, "dry_run")
-	if err != nil {
-		return err
-	}
-	dryRun, err := readBool(query, "dry_run", false)
+	dryRun, err := readDryRun(c)
 	if err != nil {
 		return err
 	}

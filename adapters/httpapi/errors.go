@@ -60,7 +60,7 @@ var httpStatus = map[monitor.Code]struct{ status, retryAfter int }{
 	superseded:                  {http.StatusConflict, 0},
 	crossOrigin:                 {http.StatusForbidden, 0},
 	forbidden:                   {http.StatusForbidden, 0},
-	keyring.KeyNotFound:         {http.StatusNotFound, 0}, // keyring.NameTaken is routing.NameTaken
+	keyring.KeyNotFound:         {http.StatusNotFound, 0},
 	bodyTooLarge:                {http.StatusRequestEntityTooLarge, 0},
 	unsupportedMedia:            {http.StatusUnsupportedMediaType, 0},
 	monitor.RateLimitExceeded:   {http.StatusTooManyRequests, 60},
@@ -71,20 +71,20 @@ var httpStatus = map[monitor.Code]struct{ status, retryAfter int }{
 	evidence.QuotaExceeded:      {http.StatusTooManyRequests, 60},
 	evidence.LinkInvalid:        {http.StatusForbidden, 0},
 	evidence.LinkExpired:        {http.StatusForbidden, 0},
-	references.NotFound:         {http.StatusNotFound, 0}, // references.NameTaken is routing.NameTaken
+	references.NotFound:         {http.StatusNotFound, 0},
 	channels.NotFound:           {http.StatusNotFound, 0},
 	channels.Duplicate:          {http.StatusConflict, 0},
 	channels.Stopped:            {http.StatusConflict, 0},
 	channels.Running:            {http.StatusConflict, 0},
-	cookiejars.NotFound:         {http.StatusNotFound, 0}, // cookiejars.NameTaken is routing.NameTaken
+	cookiejars.NotFound:         {http.StatusNotFound, 0},
 	cookiejars.InUse:            {http.StatusConflict, 0},
-	ingests.NotFound:            {http.StatusNotFound, 0}, // ingests.NameTaken is routing.NameTaken
+	ingests.NotFound:            {http.StatusNotFound, 0},
 	routing.DestinationNotFound: {http.StatusNotFound, 0},
 	routing.SilenceNotFound:     {http.StatusNotFound, 0}, // routing.RouteNotFound is routeNotFound
 	routing.DeliveryNotFound:    {http.StatusNotFound, 0},
 	routing.EventNotFound:       {http.StatusNotFound, 0},
 	routing.StormNotFound:       {http.StatusNotFound, 0}, // on the page of a link only
-	routing.NameTaken:           {http.StatusConflict, 0},
+	monitor.NameTaken:           {http.StatusConflict, 0},
 	rangeNotSatisfiable:         {http.StatusRequestedRangeNotSatisfiable, 0},
 	monitor.Internal:            {http.StatusInternalServerError, 0},
 	unavailable:                 {http.StatusServiceUnavailable, 5},

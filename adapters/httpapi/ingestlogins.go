@@ -7,6 +7,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/stream-monitor/stream-monitor/application/ingests"
+	"github.com/stream-monitor/stream-monitor/domain/login"
 	"github.com/stream-monitor/stream-monitor/domain/officialstate"
 )
 
@@ -26,7 +27,7 @@ type ingestLoginListBody struct {
 type ingestLoginBody struct {
 	LoginID    string                 `json:"login_id"`
 	Name       string                 `json:"name"`
-	State      ingests.State          `json:"state"`
+	State      login.State            `json:"state"`
 	Streams    int                    `json:"streams"`
 	CreatedAt  time.Time              `json:"created_at"`
 	UploadedAt time.Time              `json:"uploaded_at"`

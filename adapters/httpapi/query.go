@@ -56,6 +56,15 @@ func readBool(query url.Values, name string, absent bool) (bool, error) {
 	}
 }
 
+// readDryRun reads dry_run, the only parameter of a request.
+func readDryRun(c *gin.Context) (bool, error) {
+	query, err := readQuery(c, "dry_run")
+	if err != nil {
+		return false, err
+	}
+	return readBool(query, "dry_run", false)
+}
+
 // readGeneration reads the generation of the worker that sends the request.
 func readGeneration(c *gin.Context, query url.Values) (int, error) {
 	generation, err := strconv.Atoi(query.Get("generation"))

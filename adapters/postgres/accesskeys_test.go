@@ -31,7 +31,7 @@ func TestKeysAreKeptUntilTheyAreRevoked(t *testing.T) { // section 12.4
 	for _, key := range []keyring.StoredKey{first, second} {
 		check(t, s.CreateKey(t.Context(), key))
 	}
-	requireCode(t, s.CreateKey(t.Context(), newKey("apply")), keyring.NameTaken)
+	requireCode(t, s.CreateKey(t.Context(), newKey("apply")), monitor.NameTaken)
 	for _, at := range []time.Time{noon.Add(time.Minute), noon} { // a late gateway sets it not back
 		check(t, s.MarkKeyUsed(t.Context(), first.ID, at))
 	}

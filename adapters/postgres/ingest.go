@@ -18,6 +18,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/ingests"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/ingest"
+	"github.com/stream-monitor/stream-monitor/domain/login"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 	"github.com/stream-monitor/stream-monitor/domain/officialstate"
@@ -61,8 +62,8 @@ const selectIngestLogin = `SELECT id, name, sealed, created_at, uploaded_at, acc
 func (r ingestLoginRow) open(secrets Secrets) (ingests.Opened, error) {
 	token, _, err := secrets.Open(r.Sealed, r.ID)
 	o := ingests.Opened{Token: ingests.Token(token), Login: ingests.Login{
-		ID: r.ID, Name: r.Name, Unreadable: err != nil, CreatedAt: r.CreatedAt.UTC(), UploadedAt: r.UploadedAt.UTC(), AcceptedAt: timeOrZero(r.AcceptedAt),
-		RejectedAt: timeOrZero(r.RejectedAt), AskedAt: timeOrZero(r.AskedAt), NextAt: timeOrZero(r.NextAt), Streams: r.Streams, Failures: r.Failures,
+		ID: r.ID, Name: r.Name, CreatedAt: r.CreatedAt.UTC(), UploadedAt: r.UploadedAt.UTC(),
+		Standing: login.Standing{Unreadable: err != nil, AcceptedAt: timeOrZero(r.AcceptedAt), RejectedAt: timeOrZero(r.RejectedAt)}, AskedAt: timeOrZero(r.AskedAt), NextAt: timeOrZero(r.NextAt), Streams: r.Streams, Failures: r.Failures,
 	}}
 	if len(r.Failure) > 0 {
 		o.Failure = &officialstate.Failure{}
@@ -111,7 +112,7 @@ func (s *IngestStore) CreateIngestLogin(ctx context.Context, l ingests.Login, to
 			INSERT INTO ingest_logins (id, name, sealed, created_at, uploaded_at) VALUES ($1, $2, $3, $4, $4) ON CONFLICT (id) DO NOTHING`, l.ID, l.Name, sealed, l.CreatedAt.UTC())
 		switch {
 		case pq.As(err, pqerror.UniqueViolation) != nil:
-			return monitor.Errorf(ingests.NameTaken, "name is %q, which another login has; replace its token, or choose another name", l.Name)
+			return monitor.Errorf(monitor.NameTaken, "name is %q, which another login has; replace its token, or choose another name", l.Name)
 		case err != nil:
 			return err
 		}

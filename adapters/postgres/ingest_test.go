@@ -8,6 +8,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/ingests"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/ingest"
+	"github.com/stream-monitor/stream-monitor/domain/login"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/officialstate"
 )
@@ -29,7 +30,7 @@ func TestALoginOfAnOwnerIsStoredEncrypted(t *testing.T) { // S24
 	check(t, s.CreateIngestLogin(t.Context(), ownerLogin, "1//token"))
 	twin := ownerLogin
 	twin.ID = "0190a5d9-1c2b-7d8a-9c1d-000000000002"
-	requireCode(t, s.CreateIngestLogin(t.Context(), twin, "x"), ingests.NameTaken)
+	requireCode(t, s.CreateIngestLogin(t.Context(), twin, "x"), monitor.NameTaken)
 	expect(t, "the list", must(s.IngestLogins(t.Context()))(t), []ingests.Login{ownerLogin})
 	expect(t, "with its token", must(s.OpenIngestLogins(t.Context()))(t)[0].Token, "1//token")
 	var row string
@@ -48,17 +49,17 @@ func TestALoginOfAnOwnerIsStoredEncrypted(t *testing.T) { // S24
 	reject()
 	reject()
 	expectRows(t, db, `deliveries WHERE notice ->> 'Login' = 'studio' AND notice ->> 'LastError' = 'invalid_grant'`, 1)
-	expect(t, "the state", must(s.IngestLogins(t.Context()))(t)[0].State(), ingests.Rejected)
+	expect(t, "the state", must(s.IngestLogins(t.Context()))(t)[0].State(), login.Rejected)
 	later := ownerLogin
 	later.UploadedAt = noon.Add(time.Hour).UTC()
 	replaced := must(s.ReplaceIngestLogin(t.Context(), later, "1//other"))(t)
 	expect(t, "the login after an upload", replaced, later)
 	reject() // by the token before
-	expect(t, "the state", must(s.IngestLogins(t.Context()))(t)[0].State(), ingests.Unused)
+	expect(t, "the state", must(s.IngestLogins(t.Context()))(t)[0].State(), login.Unused)
 
 	other := openWithKey(t, dsn, reversing{first: "two"})
 	unreadable := must(other.OpenIngestLogins(t.Context()))(t)[0]
-	expect(t, "with another key", []any{unreadable.State(), unreadable.Token}, []any{ingests.Unreadable, ingests.Token("")})
+	expect(t, "with another key", []any{unreadable.State(), unreadable.Token}, []any{login.Unreadable, ingests.Token("")})
 	check(t, s.DeleteIngestLogin(t.Context(), ownerLogin.ID))
 	requireCode(t, s.DeleteIngestLogin(t.Context(), ownerLogin.ID), ingests.NotFound)
 }

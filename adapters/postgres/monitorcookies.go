@@ -13,6 +13,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/application/cookiejars"
 	"github.com/stream-monitor/stream-monitor/domain/cookie"
+	"github.com/stream-monitor/stream-monitor/domain/login"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -54,8 +55,9 @@ const (
 func (r cookieJarRow) open(secrets Secrets) (cookie.Jar, cookiejars.Record) {
 	text, _, err := secrets.Open(r.Sealed, r.ID)
 	record := cookiejars.Record{
-		ID: r.ID, Name: r.Name, Cookies: r.Cookies, SignedIn: r.SignedIn, Version: r.Version, Unreadable: err != nil, Monitors: r.Monitors, Channels: len(r.Channels),
-		CreatedAt: r.CreatedAt.UTC(), UploadedAt: r.UploadedAt.UTC(), AcceptedAt: timeOrZero(r.AcceptedAt), RejectedAt: timeOrZero(r.RejectedAt),
+		ID: r.ID, Name: r.Name, Cookies: r.Cookies, SignedIn: r.SignedIn, Version: r.Version, Monitors: r.Monitors, Channels: len(r.Channels),
+		CreatedAt: r.CreatedAt.UTC(), UploadedAt: r.UploadedAt.UTC(),
+		Standing: login.Standing{Unreadable: err != nil, AcceptedAt: timeOrZero(r.AcceptedAt), RejectedAt: timeOrZero(r.RejectedAt)},
 	}
 	for _, source := range r.Sources {
 		record.Sources = append(record.Sources, monitor.SourceName(source))
@@ -91,7 +93,7 @@ func (s *CookieJarStore) CreateCookieJar(ctx context.Context, r cookiejars.Recor
 			r.ID, r.Name, pq.Array(r.Sources), r.Cookies, r.SignedIn, sealed, r.CreatedAt.UTC())
 		switch {
 		case pq.As(err, pqerror.UniqueViolation) != nil:
-			return monitor.Errorf(cookiejars.NameTaken, "name is %q, which another cookie jar has; replace its cookies, or choose another name", r.Name)
+			return monitor.Errorf(monitor.NameTaken, "name is %q, which another cookie jar has; replace its cookies, or choose another name", r.Name)
 		case err != nil:
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/application/cookiejars"
 	"github.com/stream-monitor/stream-monitor/domain/cookie"
+	"github.com/stream-monitor/stream-monitor/domain/login"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -32,7 +33,7 @@ func TestACookieJarIsStoredEncryptedAndRenewed(t *testing.T) { // section 17.7
 	expect(t, "the content", must(s.CookieJar(t.Context(), jar.Name))(t), cookie.Jar{Name: jar.Name, Version: 1, Text: "first"})
 	twin := cookieJar(3)
 	twin.Name = jar.Name
-	requireCode(t, s.CreateCookieJar(t.Context(), twin, "x"), cookiejars.NameTaken)
+	requireCode(t, s.CreateCookieJar(t.Context(), twin, "x"), monitor.NameTaken)
 
 	later := noon.Add(time.Hour).UTC()
 	renewed := must(s.UseCookieJar(t.Context(), jar.Name, func(j *cookie.Jar, r *cookiejars.Record) {
@@ -42,7 +43,7 @@ func TestACookieJarIsStoredEncryptedAndRenewed(t *testing.T) { // section 17.7
 	expect(t, "what is read", must(s.CookieJar(t.Context(), jar.Name))(t), renewed)
 	must(s.UseCookieJar(t.Context(), jar.Name, func(_ *cookie.Jar, r *cookiejars.Record) { r.RejectedAt = later }))(t)
 	listed := must(s.CookieJars(t.Context()))(t)[0]
-	expect(t, "the state", listed.State(), cookiejars.Rejected)
+	expect(t, "the state", listed.State(), login.Rejected)
 	if !listed.AcceptedAt.Equal(later) || !listed.RejectedAt.Equal(later) || listed.Version != 2 {
 		t.Errorf("listed is %+v", listed)
 	}
@@ -81,7 +82,7 @@ func TestACookieJarIsStoredEncryptedAndRenewed(t *testing.T) { // section 17.7
 		t.Errorf("the error of a lost key is %v", err)
 	}
 	expect(t, "the content without a key", must(lost.CookieJar(t.Context(), jar.Name))(t), cookie.Jar{Name: jar.Name})
-	expect(t, "the state without a key", must(lost.CookieJars(t.Context()))(t)[0].State(), cookiejars.Unreadable)
+	expect(t, "the state without a key", must(lost.CookieJars(t.Context()))(t)[0].State(), login.Unreadable)
 	must(lost.UseCookieJar(t.Context(), jar.Name, func(*cookie.Jar, *cookiejars.Record) { t.Error("a jar that cannot be read is used") }))(t)
 
 	for _, id := range []string{jar.ID, other.ID} {

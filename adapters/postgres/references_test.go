@@ -86,7 +86,7 @@ func TestAReferenceIsStoredWithTheNextRevision(t *testing.T) { // section 17.6
 
 			twin := reference(9)
 			twin.Name = first.Name
-			requireCode(t, s.AddReference(t.Context(), owner, twin), references.NameTaken)
+			requireCode(t, s.AddReference(t.Context(), owner, twin), monitor.NameTaken)
 			requireCode(t, s.RemoveReference(t.Context(), other, first.ID), references.NotFound)
 			_, _, err = s.ReferenceImage(t.Context(), other, first.ID)
 			requireCode(t, err, references.NotFound)

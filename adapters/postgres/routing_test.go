@@ -98,9 +98,9 @@ func TestDestinations(t *testing.T) {
 	})
 	t.Run("have names of their own", func(t *testing.T) {
 		createDestination(t, s, "taken")
-		requireCode(t, errorOf(s.CreateDestination(t.Context(), exampleDestination("taken"))), routing.NameTaken)
+		requireCode(t, errorOf(s.CreateDestination(t.Context(), exampleDestination("taken"))), monitor.NameTaken)
 		other := createDestination(t, s, "free")
-		requireCode(t, errorOf(change(t, other.ID, func(d *notify.Destination) { d.Name = "taken" })), routing.NameTaken)
+		requireCode(t, errorOf(change(t, other.ID, func(d *notify.Destination) { d.Name = "taken" })), monitor.NameTaken)
 	})
 	t.Run("refuse a fallback that does not exist", func(t *testing.T) {
 		for _, fallback := range []string{newID(), "no id"} {
@@ -338,7 +338,7 @@ func TestRoutes(t *testing.T) {
 			err := errorOf(s.CreateRoute(t.Context(), notify.Route{ID: newID(), Name: "unknown", Destinations: []string{d.ID, unknown}}))
 			expectText(t, "the message", requireCode(t, err, monitor.InvalidConfig).Message, "destinations")
 		}
-		requireCode(t, errorOf(s.CreateRoute(t.Context(), notify.Route{ID: newID(), Name: "default"})), routing.NameTaken)
+		requireCode(t, errorOf(s.CreateRoute(t.Context(), notify.Route{ID: newID(), Name: "default"})), monitor.NameTaken)
 		requireCode(t, errorOf(s.Route(t.Context(), "no id")), routing.RouteNotFound)
 	})
 }

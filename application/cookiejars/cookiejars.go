@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/cookie"
+	"github.com/stream-monitor/stream-monitor/domain/login"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -21,20 +22,8 @@ const (
 
 // The codes of refusals beside those of package monitor.
 const (
-	NotFound  monitor.Code = "COOKIE_JAR_NOT_FOUND"
-	InUse     monitor.Code = "COOKIE_JAR_IN_USE"
-	NameTaken monitor.Code = "NAME_TAKEN"
-)
-
-// State says in a word how a jar is.
-type State string
-
-// The states of a jar.
-const (
-	Unused     State = "unused"     // no run has used it since it was uploaded
-	Accepted   State = "accepted"   // the newest run that learned anything was answered as signed in
-	Rejected   State = "rejected"   // the source no longer accepts the login: a person has to upload another one
-	Unreadable State = "unreadable" // no key of SECRETS_KEY decrypts it
+	NotFound monitor.Code = "COOKIE_JAR_NOT_FOUND"
+	InUse    monitor.Code = "COOKIE_JAR_IN_USE"
 )
 
 // Record is a stored jar without its cookies.
@@ -45,26 +34,12 @@ type Record struct {
 	Cookies    int                  // how many
 	SignedIn   bool                 // it has the cookies of a login
 	Version    int                  // counts the contents, from 1
-	Unreadable bool                 // no key of SECRETS_KEY decrypts it
 	Monitors   int                  // active ones that use it
 	Channels   int                  // that are not stopped and use it
 	CreatedAt  time.Time
 	UploadedAt time.Time // of the newest upload
-	AcceptedAt time.Time // when a run last told that the source accepted it; zero: never since the upload
-	RejectedAt time.Time // since when the source rejects it; zero: it does not
-}
 
-// State returns the state of the jar.
-func (r Record) State() State {
-	switch {
-	case r.Unreadable:
-		return Unreadable
-	case !r.RejectedAt.IsZero():
-		return Rejected
-	case !r.AcceptedAt.IsZero():
-		return Accepted
-	}
-	return Unused
+	login.Standing
 }
 
 // Store keeps jars, encrypted. Each method blocks for one exchange with the store and may be called concurrently, by

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/instant"
+	"github.com/stream-monitor/stream-monitor/domain/login"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/officialstate"
 )
@@ -17,11 +18,8 @@ const (
 	maxToken  = 512
 )
 
-// The codes of refusals beside those of package monitor.
-const (
-	NotFound  monitor.Code = "INGEST_LOGIN_NOT_FOUND"
-	NameTaken monitor.Code = "NAME_TAKEN"
-)
+// NotFound is the code of a refusal beside those of package monitor.
+const NotFound monitor.Code = "INGEST_LOGIN_NOT_FOUND"
 
 // Token is the refresh token of an owner. It opens what the owner has allowed, so it prints as a placeholder.
 type Token string
@@ -32,45 +30,20 @@ func (Token) String() string { return "[token]" }
 // GoString returns a placeholder.
 func (Token) GoString() string { return "[token]" }
 
-// State says in a word how a login is.
-type State string
-
-// The states of a login.
-const (
-	Unused     State = "unused"     // nobody was asked since it was uploaded
-	Accepted   State = "accepted"   // it was last accepted
-	Rejected   State = "rejected"   // Google no longer accepts it, or it lacks a permission: its owner has to sign in again
-	Unreadable State = "unreadable" // no key of SECRETS_KEY decrypts it
-)
-
 // Login is a stored login without its token.
 type Login struct {
 	ID         string
 	Name       string
-	Unreadable bool // no key of SECRETS_KEY decrypts it
 	CreatedAt  time.Time
 	UploadedAt time.Time // of the newest upload
-	AcceptedAt time.Time // when it was last accepted; zero: never since the upload
-	RejectedAt time.Time // since when it is rejected; zero: it is not
 	AskedAt    time.Time // when the newest look ended; zero: there was none
 	NextAt     time.Time // when the next one is due
 	Streams    int       // that are watched, of which it told in the newest look
 
 	Failure  *officialstate.Failure // why the newest look failed; nil: it did not
 	Failures int                    // in a row
-}
 
-// State returns the state of the login.
-func (l Login) State() State {
-	switch {
-	case l.Unreadable:
-		return Unreadable
-	case !l.RejectedAt.IsZero():
-		return Rejected
-	case !l.AcceptedAt.IsZero():
-		return Accepted
-	}
-	return Unused
+	login.Standing
 }
 
 // end takes in the outcome of a look that ended at now; nil: it told of so many streams. next is when another one may begin.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/application/ingests"
 	"github.com/stream-monitor/stream-monitor/domain/ingest"
+	"github.com/stream-monitor/stream-monitor/domain/login"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/officialstate"
 	"github.com/stream-monitor/stream-monitor/test/harness/expect"
@@ -122,7 +123,7 @@ func TestTheOwnerIsAskedAsOftenAsTheDayAllows(t *testing.T) { // S24
 	}
 	expect.Equal(t, "access tokens of 59 minutes", w.calls["access"], 13)
 	expect.Equal(t, "the newest", w.looks[len(w.looks)-1].Health, map[monitor.ID]ingest.Health{"m": {Broadcast: "live", Stream: "active", Signal: "good"}})
-	expect.Equal(t, "the login", []any{w.login.State(), w.login.Streams}, []any{ingests.Accepted, 1})
+	expect.Equal(t, "the login", []any{w.login.State(), w.login.Streams}, []any{login.Accepted, 1})
 
 	before := w.calls["broadcasts"]
 	w.streams = nil
@@ -136,7 +137,7 @@ func TestALoginThatIsRejectedIsToldOnceAndTriedAgain(t *testing.T) { // S24
 	w.pass(t, s, time.Minute)
 	w.refused = "invalid_grant"
 	w.pass(t, s, 2*time.Hour)
-	expect.Equal(t, "the state", w.login.State(), ingests.Rejected)
+	expect.Equal(t, "the state", w.login.State(), login.Rejected)
 	expect.Equal(t, "told", w.told, 1)
 	expect.Equal(t, "the kind of failure", w.login.Failure.Kind, officialstate.LoginRejected)
 	if n := w.calls["access"]; n < 6 || n > 20 {
@@ -147,7 +148,7 @@ func TestALoginThatIsRejectedIsToldOnceAndTriedAgain(t *testing.T) { // S24
 	}
 	w.refused = ""
 	w.pass(t, s, 11*time.Minute)
-	expect.Equal(t, "the state", w.login.State(), ingests.Accepted)
+	expect.Equal(t, "the state", w.login.State(), login.Accepted)
 	said := log.String()
 	if strings.Count(said, "no longer accepts the login") != 1 || strings.Count(said, "tells again") != 1 || strings.Contains(said, "secret") || strings.Contains(said, "ya29") {
 		t.Errorf("logged is %s", said)
@@ -162,7 +163,7 @@ func TestQuotaThatIsUsedUpStopsTheQuestionsUntilMidnight(t *testing.T) { // S24
 	expect.Equal(t, "the units", w.account.Used, officialstate.UnitsPerDay)
 	w.refusal = ""
 	w.pass(t, s, 2*time.Hour)
-	expect.Equal(t, "the state after midnight", w.login.State(), ingests.Accepted)
+	expect.Equal(t, "the state after midnight", w.login.State(), login.Accepted)
 }
 
 func TestAnAccessTokenThatIsNoMoreIsReplaced(t *testing.T) { // S24
@@ -170,6 +171,6 @@ func TestAnAccessTokenThatIsNoMoreIsReplaced(t *testing.T) { // S24
 	w.pass(t, s, time.Minute)
 	w.access++ // the one that the service has is no more
 	w.pass(t, s, 2*time.Minute)
-	expect.Equal(t, "the state", w.login.State(), ingests.Accepted)
+	expect.Equal(t, "the state", w.login.State(), login.Accepted)
 	expect.Equal(t, "the failure", w.login.Failure, nil)
 }

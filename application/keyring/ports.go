@@ -15,11 +15,8 @@ const (
 	MaxRevoked = 100 // that are listed beside them
 )
 
-// Codes of the errors of a Keyring.
-const (
-	KeyNotFound monitor.Code = "KEY_NOT_FOUND"
-	NameTaken   monitor.Code = "NAME_TAKEN" // another key has the name
-)
+// KeyNotFound is the code of an error of a Keyring.
+const KeyNotFound monitor.Code = "KEY_NOT_FOUND"
 
 // Digest is the SHA-256 of a secret.
 type Digest [sha256.Size]byte

@@ -16,11 +16,8 @@ const (
 	MaxImageBytes = 512 << 10
 )
 
-// The codes of refusals beside those of package monitor.
-const (
-	NotFound  monitor.Code = "REFERENCE_NOT_FOUND"
-	NameTaken monitor.Code = "NAME_TAKEN"
-)
+// NotFound is the code of a refusal beside those of package monitor.
+const NotFound monitor.Code = "REFERENCE_NOT_FOUND"
 
 // Owner is what references belong to: a monitor, or a channel, whose monitors have them, too. One field is set.
 type Owner struct {

@@ -18,6 +18,7 @@ const (
 	NotFound            Code = "MONITOR_NOT_FOUND"
 	Ended               Code = "MONITOR_ENDED" // section 16.6
 	Duplicate           Code = "DUPLICATE_MONITOR"
+	NameTaken           Code = "NAME_TAKEN" // another of the same kind has the name
 	RateLimitExceeded   Code = "RATE_LIMIT_EXCEEDED"
 	MaxMonitorsExceeded Code = "MAX_MONITORS_EXCEEDED"
 	Internal            Code = "INTERNAL_ERROR"

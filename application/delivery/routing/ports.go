@@ -13,7 +13,6 @@ const (
 	DestinationNotFound monitor.Code = "DESTINATION_NOT_FOUND"
 	RouteNotFound       monitor.Code = "ROUTE_NOT_FOUND"
 	SilenceNotFound     monitor.Code = "SILENCE_NOT_FOUND"
-	NameTaken           monitor.Code = "NAME_TAKEN" // by another destination, or another route
 )
 
 // Limits of what a Store holds. Every gateway keeps all of it in memory.

@@ -24,6 +24,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 	"github.com/stream-monitor/stream-monitor/domain/channel"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/login"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/officialstate"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
@@ -264,9 +265,9 @@ func TestEachProblemIsFound(t *testing.T) {
 		"a database whose clock is nearly the same": {func(m *machine) { m.clockAhead = 3 * time.Second }, fine, "PostgreSQL", []string{"answers"}},
 		"a database that does not": {func(m *machine) { m.database = errors.New("connection refused") }, fail, "PostgreSQL",
 			[]string{"postgres://db.example/monitor does not answer: connection refused", "check DB_DSN"}},
-		"cookie jars": {func(m *machine) { m.jars = make([]cookiejars.Record, 2) }, fine, "cookie jars", []string{"2 jars, none of them rejected"}},
+		"cookie jars": {func(m *machine) { m.jars = []cookiejars.Record{{Name: "members"}, {Name: "adults"}} }, fine, "cookie jars", []string{"2 jars, none of them rejected"}},
 		"a rejected cookie jar": {func(m *machine) {
-			m.jars = []cookiejars.Record{{Name: "members", RejectedAt: time.Unix(0, 0)}, {Name: "adults"}}
+			m.jars = []cookiejars.Record{{Name: "members", Standing: login.Standing{RejectedAt: time.Unix(0, 0)}}, {Name: "adults"}}
 		}, warn, "cookie jars", []string{`2 jars; rejected: "members" since 1970-01-01T00:00:00Z`, "upload the cookies again"}},
 		"binaries of a private database":        {func(m *machine) { m.privatePostgres("98") }, fine, "PostgreSQL", []string{"98.3, /"}},
 		"a private database of another version": {func(m *machine) { m.privatePostgres("97") }, fail, "PostgreSQL", []string{`version "97"`}},
@@ -309,7 +310,7 @@ func TestEachProblemIsFound(t *testing.T) {
 		"Google is not reached":    {func(m *machine) { m.askOAuth(officialstate.Response{Detail: "no route"}) }, fail, "YouTube OAuth client", []string{"no route", "check the firewall"}},
 		"logins of owners": {func(m *machine) {
 			m.askOAuth(refusedBy("invalid_grant"))
-			m.logins = []ingests.Login{{Name: "studio", RejectedAt: time.Unix(0, 0)}, {Name: "other"}}
+			m.logins = []ingests.Login{{Name: "studio", Standing: login.Standing{RejectedAt: time.Unix(0, 0)}}, {Name: "other"}}
 		}, warn, "logins of owners", []string{`2 logins; rejected: "studio" since 1970-01-01T00:00:00Z`, "let the owner sign in"}},
 		"a key missing in production": {func(m *machine) { m.settings.Keys.InternalAPIKey = "" }, fail, "keys",
 			[]string{"INTERNAL_API_KEY not set", "openssl rand -hex 32"}},

@@ -2,11 +2,9 @@ package doctor
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strings"
-	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/login"
 	"github.com/stream-monitor/stream-monitor/domain/officialstate"
 )
 
@@ -32,18 +30,11 @@ func (d Doctor) ingest(ctx context.Context) []finding {
 	if err != nil || len(logins) == 0 {
 		return found // what keeps the database from answering is a finding of its own
 	}
-	f := finding{subject: "logins of owners", verdict: fine, found: count(len(logins), "login") + ", none of them rejected"}
-	var rejected []string
+	all := map[string]login.Standing{}
 	for _, l := range logins {
-		if !l.RejectedAt.IsZero() {
-			rejected = append(rejected, fmt.Sprintf("%q since %s", l.Name, l.RejectedAt.UTC().Format(time.RFC3339)))
-		}
+		all[l.Name] = l.Standing
 	}
-	if len(rejected) > 0 {
-		f.verdict, f.found = warn, count(len(logins), "login")+"; rejected: "+strings.Join(rejected, ", ")
-		f.expected, f.advice = "logins that Google accepts", "let the owner sign in, and replace the login on the page Settings (docs/operations/youtube.md)"
-	}
-	return append(found, f)
+	return append(found, rejections(finding{subject: "logins of owners", expected: "logins that Google accepts", advice: "let the owner sign in, and replace the login on the page Settings (docs/operations/youtube.md)"}, "login", all))
 }
 
 // oauthClient judges the answer to a question with a token that nobody has: who knows the client refuses the token.
