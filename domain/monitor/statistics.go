@@ -61,7 +61,7 @@ func (s Statistics) Fields() iter.Seq2[string, int] {
 func (s Statistics) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	for field, n := range s.Fields() {
-		if n == 0 && slices.ContainsFunc(detector.Optional(), func(d detector.Detector) bool { return d.Statistic == field }) {
+		if n == 0 && slices.ContainsFunc(detector.Table, func(d detector.Detector) bool { return d.Optional && d.Statistic == field }) {
 			continue
 		}
 		separator := byte(',')

@@ -84,7 +84,7 @@ func (a analyses) apply(f *mediaFeed) {
 		}
 		s.Captions, s.CaptionsDeclared = a.state.Text.captions(s.Captions), f.HasCaptions || a.state.Text.URL != ""
 		s.Renditions, s.Taken = renditions, s.Taken|detector.Renditions
-		for _, d := range a.rules.running(f.Tracks) {
+		for d := range a.rules.running(f.Tracks) {
 			c := a.state.Conditions.of(d)
 			for range c.advance(d, a.rules.threshold(d), s, c.judge(d, s, a.rules), &a.emitter) {
 				a.state.Statistics.Count(d.Name)

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"iter"
 	"slices"
 	"time"
 
@@ -43,7 +44,7 @@ func (b *bisection) add(s sample) {
 // in which a condition changed or may have recovered. The samples have not yet been
 // applied to the current conditions. If the sample before them is a screen, screened is
 // its segment. Every frame of the tracks that next returns is to be decoded.
-func (b *bisection) next(current conditions, judged []detector.Detector, window []Segment, screened *Segment) (Segment, trackSet, bool) {
+func (b *bisection) next(current conditions, judged iter.Seq[detector.Detector], window []Segment, screened *Segment) (Segment, trackSet, bool) {
 	if b.steps >= maxBisectionSteps {
 		return Segment{}, trackSet{}, false
 	}
@@ -51,7 +52,7 @@ func (b *bisection) next(current conditions, judged []detector.Detector, window 
 	// are left.
 	for _, suspect := range []func(*condition, detector.Name, int) bool{b.changed, b.mayHaveRecovered} {
 		for i := range b.samples {
-			for _, d := range judged {
+			for d := range judged {
 				if d.Rule != nil {
 					continue
 				}

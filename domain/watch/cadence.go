@@ -80,7 +80,7 @@ func (p planner) nextCheckAt(f *mediaFeed) time.Time {
 	if f.Outage.open() {
 		return at // no condition can be judged
 	}
-	for _, d := range p.rules.running(f.Tracks) {
+	for d := range p.rules.running(f.Tracks) {
 		if d.JudgesRenditions() {
 			continue
 		}

@@ -42,7 +42,7 @@ func (c captionTexts) learn(listed []Rendition) {
 // captionTask returns the next reading of captions as text.
 func (p planner) captionTask() (Task, bool) {
 	text, judged := &p.state.Text, false
-	for _, d := range p.rules.running(bothTracks) {
+	for d := range p.rules.running(bothTracks) {
 		judged = judged || d.Needs&detector.Captions != 0
 	}
 	if text.URL == "" || !judged || !p.state.monitoring() {

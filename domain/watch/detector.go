@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"iter"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
@@ -8,19 +9,20 @@ import (
 )
 
 // running returns the detectors that judge these tracks, in the order of the table.
-func (r Rules) running(t trackSet) (list []detector.Detector) {
-	for _, d := range detector.Table {
-		if t.has(d.Track) && r.runs(d) {
-			list = append(list, d)
+func (r Rules) running(t trackSet) iter.Seq[detector.Detector] {
+	return func(yield func(detector.Detector) bool) {
+		for _, d := range detector.Table {
+			if t.has(d.Track) && r.runs(d) && !yield(d) {
+				return
+			}
 		}
 	}
-	return list
 }
 
 // measurements returns what the analyser measures for the detectors of these tracks. A tone is measured where the
 // sound is, though it is judged beside the picture.
 func (r Rules) measurements(t trackSet) (all detector.Measurement) {
-	for _, d := range r.running(bothTracks) {
+	for d := range r.running(bothTracks) {
 		if t.has(d.Track) {
 			all |= d.Needs
 		} else if t.Audio {
@@ -61,7 +63,7 @@ func (w *Watcher) health(now time.Time) HealthChanged {
 // unknown.
 func (w *Watcher) detectorStates(judged trackSet) (states []monitor.DetectorState) {
 	optional := false
-	for _, d := range w.rules.running(trackSet{Video: true, Audio: true}) {
+	for d := range w.rules.running(trackSet{Video: true, Audio: true}) {
 		optional = optional || d.Optional
 		c := w.state.Conditions.of(d)
 		if !d.Optional && !c.bad(d) {
@@ -91,7 +93,7 @@ func (w *Watcher) detectorStates(judged trackSet) (states []monitor.DetectorStat
 // judged.
 func (w *Watcher) trackHealth(track detector.Track) monitor.TrackHealth {
 	health := monitor.Unknown
-	for _, d := range w.rules.running(trackSet{Video: track == detector.Video, Audio: track == detector.Audio}) {
+	for d := range w.rules.running(trackSet{Video: track == detector.Video, Audio: track == detector.Audio}) {
 		switch judged := w.state.Conditions.of(d); {
 		case judged.Unjudged > 0:
 			return monitor.Unknown // it was bad before a blindness, and no media were judged since

@@ -36,7 +36,7 @@ func (p planner) look(f *mediaFeed, s Segment) Look {
 		return look
 	}
 	look.Video, look.Audio = s.Duration, s.Duration // of tracks that are not judged
-	for _, d := range p.rules.running(f.Tracks) {
+	for d := range p.rules.running(f.Tracks) {
 		limit, c := &look.Video, p.state.Conditions.of(d)
 		if d.Track == detector.Audio {
 			limit = &look.Audio

@@ -50,7 +50,7 @@ type otherRendition struct {
 // renditionInterval returns the time between two looks at other renditions: maxRenditionInterval, or the
 // threshold of the detector that judges them if that is shorter; 0: none does.
 func (r Rules) renditionInterval() (interval time.Duration) {
-	for _, d := range r.running(trackSet{Video: true}) {
+	for d := range r.running(trackSet{Video: true}) {
 		if d.JudgesRenditions() {
 			interval = min(maxRenditionInterval, r.threshold(d))
 		}

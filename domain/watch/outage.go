@@ -198,7 +198,7 @@ func (o outages) endOf(f *mediaFeed) {
 		return
 	}
 	if f.Outage.reachedLimit(o.now) {
-		for _, d := range o.rules.running(f.Tracks) {
+		for d := range o.rules.running(f.Tracks) {
 			o.state.Conditions.of(d).dropUnalerted()
 		}
 	}
