@@ -2,15 +2,20 @@ package ffmpeg_test
 
 import (
 	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
+	"github.com/stream-monitor/stream-monitor/test/harness/testtools"
 )
 
 // scene describes a clip of moving bars and a tone, with black and silent parts.
@@ -66,9 +71,6 @@ func duringAny(parts [][2]float64, shift float64) string {
 	return strings.Join(terms, "+")
 }
 
-// encodedClips caches the clips that encode made, by their arguments.
-var encodedClips sync.Map
-
 // encodeVideo returns MPEG-TS with H.264 of a lavfi source, without sound. args are
 // further arguments of ffmpeg, such as filters.
 func encodeVideo(tb testing.TB, source string, args ...string) []byte {
@@ -83,33 +85,23 @@ func encodeSound(tb testing.TB, seconds int) []byte {
 	return encode(tb, "-f", "lavfi", "-i", fmt.Sprintf("sine=f=440:r=48000:d=%d", seconds), "-c:a", "aac", "-f", "adts")
 }
 
-// encode returns the output of ffmpeg with args. It runs once for the same args.
+// encode returns the output of ffmpeg with args. It runs once for the same args: encoding costs more
+// than most tests of what it makes, so clips stay in the cache of the user.
 func encode(tb testing.TB, args ...string) []byte {
 	tb.Helper()
-	key := strings.Join(args, "\x00")
-	if b, ok := encodedClips.Load(key); ok {
-		return b.([]byte)
+	sum := sha256.Sum256([]byte(strings.Join(args, "\x00")))
+	dir := filepath.Join(clipDir, hex.EncodeToString(sum[:16]))
+	if b, err := os.ReadFile(filepath.Join(dir, "clip")); err == nil {
+		return b
 	}
-	out, err := os.CreateTemp(clipDir, "clip-")
+	err := testtools.MakeDir(dir, func(dir string) error {
+		_, err := testtools.FFmpeg(context.Background(), ffmpegPath(tb), dir, nil, append(slices.Clone(args), "clip")...)
+		return err
+	})
 	if err != nil {
-		tb.Fatal(err)
+		tb.Fatalf("encode a clip: %v", err)
 	}
-	_ = out.Close()
-	all := append([]string{"-nostdin", "-v", "error", "-y"}, args...)
-	if output, err := exec.Command(ffmpegPath(tb), append(all, out.Name())...).CombinedOutput(); err != nil {
-		tb.Fatalf("encode a clip: %v\n%s", err, output)
-	}
-	return cacheFile(tb, key, out.Name())
-}
-
-func cacheFile(tb testing.TB, key, path string) []byte {
-	tb.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	encodedClips.Store(key, b)
-	return b
+	return must.Get(os.ReadFile(filepath.Join(dir, "clip")))(tb)
 }
 
 // encodeFragments returns an init section and fragments of two seconds, as in HLS with
@@ -123,13 +115,13 @@ func encodeFragments(t *testing.T, args ...string) (init []byte, media [][]byte)
 	if output, err := exec.Command(ffmpegPath(t), all...).CombinedOutput(); err != nil {
 		t.Fatalf("encode fragments: %v\n%s", err, output)
 	}
-	init = cacheFile(t, dir+"init", filepath.Join(dir, "init.mp4"))
+	init = must.Get(os.ReadFile(filepath.Join(dir, "init.mp4")))(t)
 	for i := 0; ; i++ {
 		path := filepath.Join(dir, fmt.Sprintf("%d.m4s", i))
 		if _, err := os.Stat(path); err != nil {
 			return init, media
 		}
-		media = append(media, cacheFile(t, path, path))
+		media = append(media, must.Get(os.ReadFile(path))(t))
 	}
 }
 

@@ -17,16 +17,13 @@ import (
 var clipDir string
 
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "segments-")
+	dir, err := testtools.Cache("", "clips")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	clipDir = dir
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		_ = os.RemoveAll(dir)
-		os.Exit(code)
-	}))
+	goleak.VerifyTestMain(m)
 }
 
 // patience is how long ffmpeg may take on a busy machine.
