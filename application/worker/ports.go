@@ -84,7 +84,7 @@ func (s Sources) Resolve(ctx context.Context, url monitor.StreamURL) watch.Resol
 	row := monitor.SourceOf(url)
 	if source := s[row.Name]; source.Resolver != nil {
 		r := source.Resolver.Resolve(ctx, url)
-		r.Lifetime = row.Lifetime
+		r.Lifetime, r.Returns = row.Lifetime, row.Returns
 		return r
 	}
 	return watch.Resolution{State: watch.ToolFailed, Source: string(row.Name), Detail: "this worker has no resolver for " + string(row.Name)}

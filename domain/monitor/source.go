@@ -24,9 +24,8 @@ type Source struct {
 	Accepted string   // what is accepted, in words
 	Prefix   string   // of every canonical URL of the source; it has no secret
 
-	// ID extracts what follows Prefix in the canonical form. It names one broadcast: the same ID is the same
-	// stream, and nothing begins under it again after its end. why says why a URL on one of Hosts names no
-	// stream; "" if it does.
+	// ID extracts what follows Prefix in the canonical form. The same ID is the same stream. why says why a URL on
+	// one of Hosts names no stream; "" if it does.
 	ID func(u *url.URL) (id, why string)
 
 	// SecretQuery extracts the words of a shared URL that workers need and nobody else may see, such as a query with a
@@ -38,6 +37,10 @@ type Source struct {
 
 	// Example is a stream about which doctor asks, to see whether the source answers. It need not exist.
 	Example StreamURL
+
+	// Returns is how long a broadcast may be gone and still go on, if the ID names a place where broadcasts come
+	// and go; 0: the ID names one broadcast, and nothing begins under it again after its end.
+	Returns time.Duration
 
 	// Lifetime is how long the URLs of a manifest work if they do not say until when; 0: until they are refused.
 	Lifetime time.Duration

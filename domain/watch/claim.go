@@ -12,7 +12,7 @@ import (
 // the video is refused (decision S19). One such answer may be wrong, above all
 // after a 403. The zero value is no claim.
 type claim struct {
-	State  StreamState `json:"state,omitempty"`  // Ended also stands for Upcoming and NotALiveStream during the watch
+	State  StreamState `json:"state,omitempty"`  // Ended also stands for Upcoming, Offline and NotALiveStream during the watch
 	At     time.Time   `json:"at,omitzero"`      // of the first such answer
 	Egress string      `json:"egress,omitempty"` // the address that asked for it
 }
@@ -32,12 +32,12 @@ func (c claim) open() bool { return c.State != "" }
 
 // confirmAfter returns how much later a second answer confirms the claim. By then the next
 // segment of a stream that goes on has been published and analysed, which contradicts it.
-func (c claim) confirmAfter(feeds mediaFeeds) time.Duration {
+func (c claim) confirmAfter(s *state) time.Duration {
 	after := refusalConfirm
 	if c.State == Ended {
-		after = endConfirm
+		after = s.Broadcast.endConfirm()
 	}
-	for _, f := range feeds {
+	for _, f := range s.Feeds {
 		if last, ok := f.listing.last(); ok {
 			after = max(after, last.Duration+claimInterval)
 		}
@@ -47,8 +47,8 @@ func (c claim) confirmAfter(feeds mediaFeeds) time.Duration {
 
 // confirmedBy reports whether the same answer to a question that began at a time confirms the
 // claim.
-func (c claim) confirmedBy(answer StreamState, began time.Time, feeds mediaFeeds) bool {
-	return c.State == answer && !began.Before(c.At.Add(c.confirmAfter(feeds)))
+func (c claim) confirmedBy(answer StreamState, began time.Time, s *state) bool {
+	return c.State == answer && !began.Before(c.At.Add(c.confirmAfter(s)))
 }
 
 // handleClaim takes in an answer that would end the watch, or the wait for the start (decision
@@ -59,13 +59,18 @@ func (c claim) confirmedBy(answer StreamState, began time.Time, feeds mediaFeeds
 func (a answers) handleClaim(o Resolution) {
 	state, final := o.State, a.state.Stream != monitor.StreamUpcoming
 	if a.state.monitoring() {
-		final = a.state.Feeds.standStill(a.now)
-		if state == Upcoming || state == NotALiveStream {
+		limit := standstillLimit
+		if state == Upcoming || state == Offline || state == NotALiveStream {
 			state = Ended
 		}
+		if state == Ended {
+			limit = a.state.Broadcast.standstill()
+		}
+		returns := a.state.Broadcast.Returns > 0 && a.state.Feeds.ended() // what they listed last was not read as new
+		final = !returns && a.state.Feeds.standStill(a.now, limit)
 	}
 	switch {
-	case !final && state != Private && !a.state.Resolve.Claim.confirmedBy(state, o.Began, a.state.Feeds):
+	case !final && state != Private && !a.state.Resolve.Claim.confirmedBy(state, o.Began, &a.state):
 		a.recordClaim(o, state)
 	case state == Ended:
 		a.end(event.EndedByNotLive)
@@ -81,7 +86,10 @@ func (a answers) recordClaim(o Resolution, state StreamState) {
 		r.Claim = claim{State: state, At: a.now, Egress: o.Egress}
 	}
 	r.NextAt = a.now.Add(endConfirm)
-	if at := r.Claim.At.Add(r.Claim.confirmAfter(a.state.Feeds)); at.After(a.now) {
+	if state == Ended {
+		r.NextAt = a.now.Add(a.state.Broadcast.nextQuestion())
+	}
+	if at := r.Claim.At.Add(r.Claim.confirmAfter(&a.state)); at.After(a.now) {
 		r.NextAt = instant.Earliest(r.NextAt, at)
 	}
 	a.logWarn("An answer says that the stream is over or refused; the worker asks again before it ends the watch", map[string]any{
@@ -100,16 +108,16 @@ func (r *resolveState) contradictClaim(published time.Time, e *emitter) {
 	e.revise()
 }
 
-// standStill reports whether every feed has stood still for standstillLimit. A
+// standStill reports whether every feed has stood still for this long. A
 // feed stands still while its readings show no new segment, or while they all
 // fail. One failed reading proves nothing.
-func (all mediaFeeds) standStill(now time.Time) bool {
+func (all mediaFeeds) standStill(now time.Time, limit time.Duration) bool {
 	for _, f := range all {
 		still := f.LastReadAt.Sub(f.Newest.unchangedSince())
 		if f.failing() {
 			still = now.Sub(f.failingSince)
 		}
-		if still < standstillLimit {
+		if still < limit {
 			return false
 		}
 	}

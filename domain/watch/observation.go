@@ -65,6 +65,8 @@ type Resolution struct {
 	Egress      string         `json:"egress,omitempty"`     // the address that asked, and to which these URLs are bound (decision O8); empty: there is no choice
 	Header      *RequestHeader `json:"-"`                    // that the requests for these URLs carry; nil: none
 	ActualStart time.Time      `json:"actual_start,omitzero"`
+	Broadcast   string         `json:"broadcast,omitempty"` // which of the broadcasts that come and go under the stream's URL; empty: unknown, or there is one only
+	Returns     time.Duration  `json:"returns,omitempty"`   // within which a broadcast that was gone may go on (monitor.Source.Returns)
 
 	// For people who register the stream; the watcher does not use them.
 	Title          string    `json:"title,omitempty"`

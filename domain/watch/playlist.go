@@ -87,21 +87,29 @@ func (p playlists) handleEnd(f *mediaFeed, o Playlist) {
 	}
 	f.Ended, f.LastReadAt, f.LastCheckedAt, f.failingSince = true, o.Began, o.Began, time.Time{}
 	p.revise()
-	over := true
 	for _, other := range p.state.Feeds {
 		if !other.Ended {
-			over = false
 			other.readAtOnce()
 		}
 	}
-	if over && manifests(p).seekOther() {
-		return
-	}
-	if over {
+	if p.state.Feeds.ended() && !p.mayReturn() {
+		if manifests(p).seekOther() {
+			return
+		}
 		p.end(event.EndedByEndlist)
 		return
 	}
 	outages(p).extend(f, f.Newest.unchangedSince(), event.FailedStalled, "the playlist has ended, the stream has not")
+}
+
+// mayReturn reports whether a broadcast whose playlists have all ended may still go on, as an encoder that connects
+// again lets it. That is a claim which the media make.
+func (p playlists) mayReturn() bool {
+	r, b := &p.state.Resolve, p.state.Broadcast
+	if b.Returns > 0 && r.Claim.State != Ended {
+		r.Claim, r.NextAt = claim{State: Ended, At: p.now}, p.now.Add(endConfirm)
+	}
+	return b.Returns > 0 && p.now.Before(r.Claim.At.Add(b.Returns))
 }
 
 // handleSegments takes in the segments of a live playlist. It decides whether the

@@ -48,6 +48,10 @@ func (a answers) handle(o Resolution) {
 		f.Outage.RenewAt = time.Time{}
 	}
 	r.LastBegan = o.Began
+	if a.state.Broadcast.learn(o, a.state.monitoring()) {
+		a.end(event.EndedByNotLive) // another one can only begin after the end of this one
+		return
+	}
 	if !o.State.Known() {
 		a.handleNoAnswer(o)
 		return
@@ -88,10 +92,14 @@ func (a answers) handleWhileWaiting(o Resolution) {
 // regular one, was about an outage (decision S6), or renewed the manifest (decision S7).
 // mayBeBack says that media which fail may be back by now.
 func (a answers) handleWhileMonitoring(o Resolution, mayBeBack bool) {
-	r := &a.state.Resolve
+	r, b := &a.state.Resolve, a.state.Broadcast
 	r.NextAt = a.now.Add(liveCheck)
-	switch o.State {
-	case Live, Offline:
+	switch {
+	case o.State == Live && b.Returns > 0 && r.Claim.State == Ended && a.state.Feeds.ended():
+		manifests(a).adopt(o) // a site learns of an end later than its playlists, and of a return, too
+		r.NextAt = a.now.Add(b.nextQuestion())
+	case o.State == Live, o.State == Offline && b.Returns == 0:
+		mayBeBack = mayBeBack || b.Returns > 0 && r.Claim.open()
 		r.Claim = claim{}
 		a.state.Stream = monitor.StreamLive
 		manifests(a).adopt(o)

@@ -27,6 +27,7 @@ type state struct {
 	Defects     []string             `json:"defects,omitempty"`      // of playlists, that were logged
 	Schedule    schedule             `json:"schedule"`
 	Resolve     resolveState         `json:"resolve"`
+	Broadcast   broadcast            `json:"broadcast,omitzero"`
 	Manifest    manifest             `json:"manifest"`
 	Feeds       mediaFeeds           `json:"feeds,omitempty"`
 	Others      otherRenditions      `json:"others,omitzero"`

@@ -1,0 +1,69 @@
+package watch_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// place lets the stream's URL name a place where broadcasts come and go, each of which may be gone for 90 s. From
+// these seconds on, it is another one.
+func place(next ...float64) option {
+	return func(w *world) {
+		w.afterLive = watch.Upcoming
+		w.changeAnswer = func(r *watch.Resolution) {
+			r.Returns = 90 * time.Second
+			if r.State != watch.Live {
+				return
+			}
+			r.Broadcast = "1"
+			for _, at := range next {
+				if sec(r.Began) >= at {
+					r.Broadcast += "+"
+				}
+			}
+		}
+	}
+}
+
+func TestTimelinesOfABroadcastThatMayReturn(t *testing.T) { // S25
+	follow(t, []timeline{
+		{name: "it ends once it has been gone for 90 s", set: []option{place(), endsAt(200, false)}, from: 50, until: 400,
+			events: "50 started since 0, 290 ended until 200 for 200 by not_live"},
+		{name: "and if its playlist has ended", set: []option{place(), endsAt(200, true)}, from: 50, until: 400,
+			events: "50 started since 0, 290 ended until 200 for 200 by endlist"},
+		{name: "and if its site calls it live for another minute", set: []option{place(), endsAt(200, true), says(watch.Live, 200, 262)}, from: 50, until: 400,
+			events: "50 started since 0, 290 ended until 200 for 200 by endlist"},
+		{name: "and if its site calls it live for good", set: []option{place(), endsAt(200, true), says(watch.Live, 200, 999)}, from: 50, until: 400,
+			events: "50 started since 0, 290 ended until 200 for 200 by endlist"},
+		{name: "an encoder that is gone for a moment", set: []option{place(), stalls(200, 280), says(watch.Upcoming, 205, 275)}, from: 50, until: 600, events: "50 started since 0"},
+		{name: "and whose playlist has ended", set: []option{place(), stalls(200, 280), endlistIn("media.test", 201, 270), says(watch.Upcoming, 205, 260)}, from: 50, until: 600, events: "50 started since 0"},
+		{name: "and of which the site knows nothing", set: []option{place(), stalls(200, 280), endlistIn("media.test", 201, 270)}, from: 50, until: 600, events: "50 started since 0"},
+		{name: "a site that knows no media of it", set: []option{place(), stalls(200, 280), says(watch.Offline, 205, 275)}, from: 50, until: 600, events: "50 started since 0"},
+		{name: "an answer alone ends nothing while the media go on", set: []option{place(), says(watch.Upcoming, 300, 900)}, from: 50, until: 900, events: "50 started since 0"},
+		{name: "a start that flaps", set: []option{place(), says(watch.Upcoming, 65, 110), liveFrom(40)}, from: 30, until: 600, events: "60 started since 40"},
+		{name: "an outage is told", set: []option{place(), stalls(200, 290)}, from: 50, until: 600,
+			events: "50 started since 0, 260 segment_error since 200 for 60 by stalled"},
+		{name: "another broadcast is another stream", set: []option{place(240), stallsIn("/1/", 200, never), says(watch.Upcoming, 205, 235)}, from: 50, until: 600,
+			events: "50 started since 0, 260 ended until 200 for 200 by not_live"},
+	})
+}
+
+func TestAManifestOfAnotherBroadcastEndsTheWatch(t *testing.T) { // S25
+	w := scenario(t, place()).from(50).until(100)
+	w.step(watch.Resolution{Began: at(w.now), State: watch.ManifestFound, Manifest: w.manifest(), Broadcast: "1"})
+	w.until(110).step(watch.Resolution{Began: at(w.now), State: watch.ManifestFound, Manifest: w.manifest(), Broadcast: "2"})
+	w.expect("50 started since 0, 110 ended until 110 for 110 by not_live")
+}
+
+func TestASuccessorKnowsTheBroadcast(t *testing.T) { // S25, S11
+	for _, cut := range []float64{100, 203, 230} {
+		w := scenario(t, place(240), stallsIn("/1/", 200, never), says(watch.Upcoming, 205, 235)).from(50).until(cut).resume(1).until(600)
+		if len(w.events) != 2 || w.events[1].Type != event.StreamEnded {
+			t.Errorf("cut at %v: emitted %v", cut, w.events)
+		}
+		scenario(t, place(), stalls(200, 280), endlistIn("media.test", 201, 270)).from(50).until(cut).resume(1).until(600).expect("50 started since 0")
+	}
+}
