@@ -97,6 +97,32 @@ func TestAStreamURLIsNormalisedOrRefused(t *testing.T) { // decision A1
 	}
 }
 
+func TestAURLOfTwitchNamesAChannel(t *testing.T) { // decision A1
+	for _, s := range []string{
+		"https://www.twitch.tv/some_login", "http://twitch.tv/Some_Login", "https://m.twitch.tv/some_login/", "https://go.twitch.tv/SOME_LOGIN?referrer=raid#x",
+		"https://WWW.Twitch.TV/some_login?t=1h", "https://player.twitch.tv/?channel=Some_Login&parent=example.com", "HTTPS://www.twitch.tv/some%5Flogin",
+	} {
+		if got, err := monitor.ParseStreamURL(s); err != nil || got != "https://www.twitch.tv/some_login" || got.Source() != monitor.Twitch || got.ID() != "some_login" {
+			t.Errorf("%s: got %q, %v", s, got, err)
+		}
+	}
+	for s, says := range map[string]string{
+		"https://www.twitch.tv/": "no valid login", "https://www.twitch.tv/x": "no valid login", "https://www.twitch.tv/some-login": "no valid login",
+		"https://www.twitch.tv/abcdefghijklmnopqrstuvwxyz": "no valid login", "https://www.twitch.tv/%E9%85%8D%E4%BF%A1": "no valid login",
+		"https://www.twitch.tv/videos/123456789": "names a recording", "https://www.twitch.tv/some_login/video/123": "names a recording", "https://m.twitch.tv/some_login/v/123": "names a recording",
+		"https://www.twitch.tv/collections/abc": "names a collection", "https://clips.twitch.tv/SomeClip": "names a clip", "https://www.twitch.tv/some_login/clip/SomeClip": "names a clip",
+		"https://www.twitch.tv/some_login/schedule": "names a page of a channel", "https://www.twitch.tv/some_login/about": "names a page of a channel",
+		"https://www.twitch.tv/some_login/Videos?filter=archives": "names a recording", "https://www.twitch.tv/directory/following": "names no channel", "https://www.twitch.tv/Settings": "names no channel",
+		"https://player.twitch.tv/?video=123": "no single channel=", "https://player.twitch.tv/?channel=a_login&channel=b_login": "no single channel=", "https://player.twitch.tv/some_login": "no single channel=",
+		"https://api.twitch.tv/some_login": "is not on", "https://www.twitch.tv:8443/some_login": "is not on", "https://www.twitch.tv.evil.test/some_login": "is not on",
+	} {
+		_, err := monitor.ParseStreamURL(s)
+		if code(err) != monitor.InvalidURL || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "https://www.twitch.tv/LOGIN") {
+			t.Errorf("%s: %v; want INVALID_URL with %q that says what is accepted", s, err, says)
+		}
+	}
+}
+
 func TestACallbackURLIsAcceptedOrRefused(t *testing.T) { // decision A2
 	for _, s := range []string{
 		"https://example.com/hook", "http://10.0.0.1:8080/hook?x=1", "https://[2001:db8::1]/x", "https://例え.jp/hook",
@@ -141,7 +167,7 @@ func TestAnotherSourceFollowsFromItsRow(t *testing.T) {
 	}
 	for given, words := range map[string][]string{
 		"https://live.example.com/": {"names no channel", "accepted is https://live.example.com/CHANNEL"},
-		"https://example.org/news":  {"is not on www.youtube.com or live.example.com", "https://www.youtube.com/watch?v=ID", "https://live.example.com/CHANNEL"},
+		"https://example.org/news":  {"is not on www.youtube.com or ", " or live.example.com", "https://www.youtube.com/watch?v=ID", "https://live.example.com/CHANNEL"},
 	} {
 		_, err := monitor.ParseStreamURL(given)
 		for _, word := range words {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// YouTube is the name of the only source so far.
+// YouTube is the name of the source YouTube.
 const YouTube SourceName = "youtube"
 
 const youTubePrefix = "https://www.youtube.com/watch?v="

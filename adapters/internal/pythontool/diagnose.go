@@ -3,6 +3,7 @@ package pythontool
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/stream-monitor/stream-monitor/domain/watch"
@@ -53,6 +54,9 @@ var (
 // ProxyFailed, NameUnresolved, and Unreachable for another failure of HTTP or TLS.
 func (s Site) Diagnose(message string) Diagnosis {
 	text := Normalize(message)
+	if slices.ContainsFunc(s.Reasons, func(r Reason) bool { return r.Request && r.matches(text) }) {
+		return Diagnosis{}
+	}
 	has := func(phrases []string) bool { return ContainsAny(text, phrases) }
 	switch {
 	case has(proxyFaults):

@@ -16,6 +16,11 @@ type Site struct {
 	// knows without them.
 	ListDASH []string
 
+	// Place says that the site's URLs name places where broadcasts come and go (monitor.Source.Returns). The id that
+	// yt-dlp prints is then that of the broadcast, its display_id that of the place, its timestamp the broadcast's start,
+	// its description the broadcast's title, and what it does not call live is a repetition.
+	Place bool
+
 	// MediaHeaders says that the site's media need the headers and cookies that streamlink sends. It prints them with
 	// the list of streams only, which has no URL for separate picture and sound.
 	MediaHeaders bool
@@ -39,6 +44,7 @@ type Reason struct {
 	State   watch.StreamState
 	Cause   string // put before the site's words if they do not name the cause
 	Phrases []string
+	Request bool // the words are of a failed request that is about the stream, and not about the network
 	Whole   bool // a phrase is the whole text but for a full stop; in a longer one it proves nothing
 }
 

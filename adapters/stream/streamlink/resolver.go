@@ -95,7 +95,7 @@ func (r *Resolver) Resolve(ctx context.Context, url monitor.StreamURL) watch.Res
 func read(site pythontool.Site, res subprocess.Result) watch.Resolution {
 	out := strings.TrimSpace(string(res.Stdout))
 	if strings.HasPrefix(out, "{") {
-		answer, problem := readList(res.Stdout)
+		answer, problem := readList(site, res.Stdout)
 		if problem == "" && res.ExitCode == 0 {
 			return answer
 		}
@@ -129,12 +129,15 @@ type streamList struct {
 		Master  string            `json:"master"`
 		Headers map[string]string `json:"headers"` // of a request for URL, with its cookies
 	} `json:"streams"`
+	Metadata struct {
+		ID *string `json:"id"` // see Site.Place
+	} `json:"metadata"`
 	Error string `json:"error"`
 }
 
 // readList reads what streamlink prints with --json, or says why there is no manifest. All streams of a manifest have the
 // same master and headers.
-func readList(stdout []byte) (answer watch.Resolution, problem string) {
+func readList(site pythontool.Site, stdout []byte) (answer watch.Resolution, problem string) {
 	var list streamList
 	if err := json.Unmarshal(stdout, &list); err != nil {
 		return answer, "its list of streams cannot be read"
@@ -142,10 +145,14 @@ func readList(stdout []byte) (answer watch.Resolution, problem string) {
 	for _, name := range slices.Sorted(maps.Keys(list.Streams)) {
 		s := list.Streams[name]
 		if manifest := cmp.Or(s.Master, s.URL); isManifestURL(manifest) {
-			return watch.Resolution{
+			answer = watch.Resolution{
 				State: watch.ManifestFound, Manifest: manifest, Expires: pythontool.Expiry(manifest),
 				Header: watch.NewRequestHeader(s.Headers, nil, []string{s.Master, s.URL}),
-			}, ""
+			}
+			if id := list.Metadata.ID; site.Place && id != nil {
+				answer.Broadcast = monitor.CleanLine(*id)
+			}
+			return answer, ""
 		}
 	}
 	return answer, cmp.Or(list.Error, "no stream has a URL of its own")

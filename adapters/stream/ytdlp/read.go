@@ -15,12 +15,12 @@ func read(site pythontool.Site, streamID string, stdout, stderr []byte) (answer 
 	if stdout = bytes.TrimSpace(stdout); len(stdout) == 0 {
 		return found.toolFailure("yt-dlp printed nothing"), true
 	}
-	v, err := decode(streamID, stdout)
+	v, err := decode(site, streamID, stdout)
 	if err != nil {
 		return watch.Resolution{State: watch.ToolFailed, Detail: found.explain("yt-dlp's answer cannot be used: " + err.Error())}, true
 	}
 	answer, conclusive = v.judge(found)
-	return v.describe(answer), conclusive
+	return v.describe(site, answer), conclusive
 }
 
 // judge decides the state by the status that the site gives. The results are those of read.
@@ -102,6 +102,9 @@ func (v *video) otherStatus(found messages) (answer watch.Resolution, conclusive
 		}
 		if v.LiveStatus == "" && v.IsLive == nil {
 			return found.toolFailure("yt-dlp lists media but does not say whether the stream is live"), true
+		}
+		if found.site.Place {
+			return watch.Resolution{State: watch.Upcoming, Detail: found.site.Title + " shows a repetition"}, true
 		}
 		return watch.Resolution{State: watch.NotALiveStream}, true
 	case found.reason.state != "":

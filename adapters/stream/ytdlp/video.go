@@ -27,6 +27,7 @@ const (
 // Python writes some of them as floats.
 type video struct {
 	ID         string   `json:"id"`
+	DisplayID  string   `json:"display_id"`
 	LiveStatus string   `json:"live_status"` // is_live, is_upcoming, post_live, was_live, not_live or null
 	IsLive     *bool    `json:"is_live"`
 	FullTitle  any      `json:"fulltitle"`         // text, unless a site changes its pages
@@ -34,6 +35,8 @@ type video struct {
 	Channel    any      `json:"channel"`           // as FullTitle
 	Uploader   any      `json:"uploader"`          // as FullTitle; pages of some videos name no channel
 	Release    float64  `json:"release_timestamp"` // Unix seconds: the scheduled, later the actual start
+	Timestamp  float64  `json:"timestamp"`         // Unix seconds; see Site.Place
+	Text       any      `json:"description"`       // as FullTitle; see Site.Place
 	Formats    []format `json:"formats"`
 
 	Subtitles         json.RawMessage `json:"subtitles"`          // by language, lists of subtitle; a site's page decides their form
@@ -68,7 +71,7 @@ type format struct {
 
 // decode reads the JSON object that yt-dlp prints. An object about another video (a paid
 // film's trailer) is an error.
-func decode(streamID string, stdout []byte) (*video, error) {
+func decode(site pythontool.Site, streamID string, stdout []byte) (*video, error) {
 	var v video
 	if err := json.Unmarshal(stdout, &v); err != nil {
 		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
@@ -76,8 +79,12 @@ func decode(streamID string, stdout []byte) (*video, error) {
 		}
 		return nil, err
 	}
-	if v.ID != streamID {
-		return nil, fmt.Errorf("it is about %q", v.ID)
+	about := v.ID
+	if site.Place {
+		about, v.Release, v.FullTitle = v.DisplayID, v.Timestamp, v.Text
+	}
+	if about != streamID {
+		return nil, fmt.Errorf("it is about %q", about)
 	}
 	return &v, nil
 }
@@ -172,7 +179,10 @@ func expiry(list []watch.Rendition, manifest string) time.Time {
 
 // describe adds what people know the stream by. A value that is no text is left out: no
 // watch may fail for it.
-func (v *video) describe(answer watch.Resolution) watch.Resolution {
+func (v *video) describe(site pythontool.Site, answer watch.Resolution) watch.Resolution {
+	if site.Place && v.ID != v.DisplayID { // yt-dlp falls back to that of the place
+		answer.Broadcast = label(v.ID)
+	}
 	answer.Title, answer.Channel = cmp.Or(label(v.FullTitle), label(v.Title)), cmp.Or(label(v.Channel), label(v.Uploader))
 	if answer.State == watch.Upcoming {
 		answer.ScheduledStart = v.release()

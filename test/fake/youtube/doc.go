@@ -7,6 +7,8 @@
 //	                                        ▼                 watch page, player API, oEmbed, channels, Data API,
 //	                                  403, recorded           manifests, playlists, segments
 //
+// The fakes of other sites, such as test/fake/twitch, answer behind the same proxy ([Server.Host]).
+//
 // Only environment variables ([Server.Env]) direct a program to the fake, so the
 // tests run the shipped binary. No request leaves the machine: a host that is not YouTube's is
 // refused and recorded ([Server.RefusedHosts]).

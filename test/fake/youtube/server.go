@@ -21,7 +21,7 @@ import (
 )
 
 // hosts are the names that the server answers for, with one level of subdomains.
-var hosts = []string{"youtube.com", "googlevideo.com", "youtu.be", "ytimg.com", "googleapis.com"}
+var hosts = []string{"youtube.com", "googlevideo.com", "youtu.be", "ytimg.com", "googleapis.com", "twitch.tv", "ttvnw.net"}
 
 // expiry is how long media URLs are valid.
 const expiry = 6 * time.Hour
@@ -55,6 +55,7 @@ type Server struct {
 	requests  []Request
 	refused   []string
 	login     login
+	others    map[string]http.Handler // of Host
 	recording *Recording
 }
 
@@ -63,7 +64,7 @@ func Start(c Config) (*Server, error) {
 	if c.Addr == "" {
 		c.Addr = "127.0.0.1:0"
 	}
-	y := &Server{dir: c.Dir, onRequest: c.OnRequest, videos: map[string]*entry{}, channels: map[string]Channel{}}
+	y := &Server{dir: c.Dir, onRequest: c.OnRequest, videos: map[string]*entry{}, channels: map[string]Channel{}, others: map[string]http.Handler{}}
 	y.AddChannel(DefaultChannelID, Channel{Handle: handle, Title: author})
 	var names []string
 	for _, h := range hosts {
@@ -92,7 +93,7 @@ func Start(c Config) (*Server, error) {
 	quiet := log.New(io.Discard, "", 0) // tests close connections on purpose
 	base := func(net.Listener) context.Context { return ctx }
 	y.outer = &http.Server{Handler: http.HandlerFunc(y.proxy), ErrorLog: quiet, BaseContext: base, ReadHeaderTimeout: 10 * time.Second}
-	y.inner = &http.Server{Handler: httpfault.Wrap(y.site(), y.fault), ErrorLog: quiet, BaseContext: base, ReadHeaderTimeout: time.Minute}
+	y.inner = &http.Server{Handler: y.sites(httpfault.Wrap(y.site(), y.fault)), ErrorLog: quiet, BaseContext: base, ReadHeaderTimeout: time.Minute}
 	y.serving.Go(func() { _ = y.outer.Serve(listener) })
 	y.serving.Go(func() { _ = y.inner.Serve(y.tunnels) })
 	return y, nil
@@ -104,6 +105,28 @@ func (y *Server) Close() error {
 	err := errors.Join(y.outer.Close(), y.inner.Close())
 	y.serving.Wait()
 	return errors.Join(err, y.removeFiles())
+}
+
+// Host lets the fake of another site answer for one of hosts, and its subdomains. Its requests are not recorded here.
+func (y *Server) Host(host string, handler http.Handler) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.others[host] = handler
+}
+
+// sites passes a request to the fake of its site.
+func (y *Server) sites(youTube http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler := youTube
+		y.mu.Lock()
+		for host, other := range y.others {
+			if name := strings.ToLower(r.Host); name == host || strings.HasSuffix(name, "."+host) {
+				handler = other
+			}
+		}
+		y.mu.Unlock()
+		handler.ServeHTTP(w, r)
+	})
 }
 
 // URL is the watch page's URL of a video.

@@ -1,0 +1,85 @@
+package twitch_test
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/stream-monitor/stream-monitor/adapters/internal/pythontool/pythontooltest"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/streamlink"
+	source "github.com/stream-monitor/stream-monitor/adapters/stream/twitch"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/ytdlp"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
+	"github.com/stream-monitor/stream-monitor/test/fake/twitch"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
+	_ "github.com/stream-monitor/stream-monitor/test/harness/testtools/launcher" // the tests start tools
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const login = "some_login"
+
+var ladder = []livestream.Rendition{livestream.Muxed144p, livestream.Muxed360p, livestream.AudioOnly}
+
+// TestTheRealToolsDistinguishEveryState runs the installed tools, to notice a release that sees Twitch differently.
+func TestTheRealToolsDistinguishEveryState(t *testing.T) {
+	site := twitch.New(pythontooltest.YouTube(t))
+	media := must.Get(must.Get(livestream.Open(livestream.Options{}))(t).Start(t.Context(), livestream.Config{Renditions: ladder, Preroll: 30 * time.Second}))(t)
+	url := must.Get(monitor.ParseStreamURL(twitch.URL(login)))(t)
+	log := slog.New(slog.DiscardHandler)
+	first, second := ytdlp.New(ytdlp.Config{Site: source.Site, Path: pythontooltest.Find(t, "YTDLP_PATH", "yt-dlp")}, log), streamlink.New(streamlink.Config{Site: source.Site, Path: pythontooltest.Find(t, "STREAMLINK_PATH", "streamlink")}, log)
+	for _, c := range []struct {
+		state         twitch.State
+		ytdlp, second watch.StreamState
+		detail        string
+	}{
+		{twitch.Gone, watch.Removed, watch.Unreachable, "does not exist"},
+		{twitch.NotLive, watch.Upcoming, watch.Unreachable, "not currently live"},
+		{twitch.Live, watch.Live, watch.ManifestFound, ""},
+		{twitch.Late, watch.Offline, watch.Unreachable, "404"},
+		{twitch.Rerun, watch.Upcoming, watch.ManifestFound, "Twitch shows a repetition"},
+		{twitch.Subscribers, watch.MembersOnly, watch.Unreachable, "subscriber-only"},
+		{twitch.Region, watch.RegionLocked, watch.Unreachable, "content_geoblocked"},
+		{twitch.Broken, watch.ToolFailed, watch.ManifestFound, ""},
+	} {
+		t.Run(string(c.state), func(t *testing.T) {
+			id := site.Broadcast(login, media)
+			site.Set(login, c.state)
+			got := first.Resolve(t.Context(), url)
+			if got.State != c.ytdlp {
+				t.Errorf("yt-dlp: got %s (%s), want %s", got.State, got.Detail, c.ytdlp)
+			}
+			expect.Text(t, "the detail", got.Detail, c.detail)
+			if c.state == twitch.Live {
+				expectLive(t, got, id)
+			}
+			other := second.Resolve(t.Context(), url)
+			if other.State != c.second {
+				t.Errorf("streamlink: got %s (%s), want %s", other.State, other.Detail, c.second)
+			}
+			if c.state == twitch.Live && (other.Broadcast != id || other.Manifest == "") {
+				t.Errorf("streamlink: got %+v", other)
+			}
+		})
+	}
+}
+
+func expectLive(t *testing.T, got watch.Resolution, id string) {
+	t.Helper()
+	expect.Equal(t, "broadcast", got.Broadcast, id)
+	expect.Equal(t, "title", got.Title, "A test")
+	expect.Equal(t, "channel", got.Channel, "SOME_LOGIN")
+	if time.Since(got.ActualStart) > time.Minute || len(got.Renditions) != len(ladder) {
+		t.Errorf("got %+v", got)
+	}
+	for _, r := range got.Renditions {
+		if r.HasVideo != (r.Height > 0) || !r.HasAudio {
+			t.Errorf("rendition %+v", r)
+		}
+	}
+}

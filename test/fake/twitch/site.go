@@ -1,0 +1,179 @@
+// Package twitch is a fake Twitch for the real yt-dlp and streamlink: its API, the server that lists the playlists of a
+// channel, and the media, with advertisements. It answers behind the proxy of test/fake/youtube.
+package twitch
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
+)
+
+// State is the state of a channel.
+type State string
+
+// The states. In parentheses what the API and the server of playlists say.
+const (
+	NotLive     State = "not_live"    // (no stream; 404)
+	Live        State = "live"        // (a stream; a playlist)
+	Late        State = "late"        // it ended, but the API does not know yet (a stream; 404)
+	Rerun       State = "rerun"       // (a stream of type rerun; a playlist)
+	Gone        State = "gone"        // (no user; 404)
+	Subscribers State = "subscribers" // (a stream; 403 unauthorized_entitlements)
+	Region      State = "region"      // (a stream; 403 content_geoblocked)
+	Broken      State = "broken"      // (neither data nor an error about the stream; a playlist)
+)
+
+// Site is the fake Twitch. It is safe for concurrent use.
+type Site struct {
+	mu       sync.Mutex
+	channels map[string]channel
+}
+
+// channel is a channel with what it shows.
+type channel struct {
+	state      State
+	broadcast  int // counts from 1
+	media, ads youtube.Source
+	breaks     []adBreak
+	started    time.Time
+}
+
+// New makes a Site that answers behind the proxy of a server.
+func New(y *youtube.Server) *Site {
+	s := &Site{channels: map[string]channel{}}
+	for host, handler := range map[string]http.HandlerFunc{"twitch.tv": s.api, "ttvnw.net": s.serveMedia} {
+		y.Host(host, handler)
+	}
+	return s
+}
+
+// URL is the URL of a channel.
+func URL(login string) string { return "https://www.twitch.tv/" + login }
+
+// Set changes the state of a channel. One that was not set is Gone.
+func (s *Site) Set(login string, state State) {
+	s.change(login, func(c *channel) { c.state = state })
+}
+
+// Broadcast begins a new broadcast of a channel, with these media, and returns its id.
+func (s *Site) Broadcast(login string, media youtube.Source) (id string) {
+	s.change(login, func(c *channel) {
+		*c = channel{state: Live, broadcast: c.broadcast + 1, media: media, started: time.Now()}
+		id = c.id()
+	})
+	return id
+}
+
+func (s *Site) change(login string, f func(*channel)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.channels[login]
+	f(&c)
+	s.channels[login] = c
+}
+
+// channel returns a copy of a channel.
+func (s *Site) channel(login string) channel {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, known := s.channels[login]
+	if !known {
+		c.state = Gone
+	}
+	return c
+}
+
+// id returns the id of the broadcast.
+func (c channel) id() string { return fmt.Sprintf("4000000000%d", c.broadcast) }
+
+type object = map[string]any
+
+// operation is one question to the API.
+type operation struct {
+	Name      string `json:"operationName"`
+	Query     string `json:"query"`
+	Variables struct {
+		ChannelLogin string `json:"channelLogin"`
+		Channel      string `json:"channel"`
+		Login        string `json:"login"`
+	} `json:"variables"`
+}
+
+var channelInQuery = regexp.MustCompile(`channelName: "([^"]*)"`)
+
+// api answers the questions of both tools, alone or in a list.
+func (s *Site) api(w http.ResponseWriter, r *http.Request) {
+	if r.Host != "gql.twitch.tv" || r.Header.Get("Client-Id") == "" {
+		http.NotFound(w, r)
+		return
+	}
+	body, _ := io.ReadAll(io.LimitReader(r.Body, 1<<20))
+	var list []operation
+	if json.Unmarshal(body, &list) == nil {
+		answers := []any{}
+		for _, o := range list {
+			answers = append(answers, s.answer(o))
+		}
+		writeJSON(w, answers)
+		return
+	}
+	var one operation
+	if err := json.Unmarshal(body, &one); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	writeJSON(w, s.answer(one))
+}
+
+// answer answers one question.
+func (s *Site) answer(o operation) object {
+	login := o.Variables.ChannelLogin + o.Variables.Channel + o.Variables.Login
+	if m := channelInQuery.FindStringSubmatch(o.Query); m != nil {
+		login = m[1]
+	}
+	c := s.channel(login)
+	data := func(d object) object { return object{"data": d} }
+	switch {
+	case c.state == Broken && o.Name == "StreamMetadata":
+		return object{"extensions": object{}}
+	case o.Query != "", o.Name == "PlaybackAccessToken":
+		if c.state == Gone {
+			return data(object{"streamPlaybackAccessToken": nil})
+		}
+		value, _ := json.Marshal(object{"channel": login, "chansub": object{"restricted_bitrates": []string{}}})
+		return data(object{"streamPlaybackAccessToken": object{"value": string(value), "signature": "s1gnature"}})
+	case o.Name == "ChannelShell":
+		return data(object{"userOrError": object{"displayName": strings.ToUpper(login)}})
+	case c.state == Gone:
+		return data(object{"user": nil})
+	case o.Name == "StreamMetadata":
+		return data(object{"user": object{"lastBroadcast": object{"title": "A test"}, "stream": c.stream()}})
+	case o.Name == "ComscoreStreamingQuery":
+		return data(object{"user": object{"displayName": strings.ToUpper(login), "broadcastSettings": object{"title": "A test"}}})
+	}
+	return data(object{"user": object{"stream": nil}})
+}
+
+// stream returns what the API says of the broadcast; nil: there is none.
+func (c channel) stream() any {
+	kind := "live"
+	switch c.state {
+	case NotLive:
+		return nil
+	case Rerun:
+		kind = "rerun"
+	}
+	return object{"id": c.id(), "type": kind, "createdAt": c.started.UTC().Format(time.RFC3339), "game": nil}
+}
+
+func writeJSON(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(v)
+}
