@@ -2,6 +2,7 @@ package watch
 
 import (
 	"slices"
+	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
@@ -38,7 +39,9 @@ func (a analyses) handle(o Analysis) {
 	a.state.LastCheckAt = a.now
 	if !bisecting {
 		f.Newest.Analysed = true
-		a.state.Resolve.contradictClaim(f.Newest.Since, &a.emitter)
+		if !f.listing.endsWithAd() { // else it is older than the newest
+			a.state.Resolve.contradictClaim(f.Newest.Since, &a.emitter)
+		}
 		if a.now.Sub(f.Newest.unchangedSince()) < stallLimit { // else the media are from before the stall
 			outages(a).endOf(f)
 		}
@@ -76,6 +79,7 @@ func (a analyses) soundGoesOn() bool {
 func (a analyses) apply(f *mediaFeed) {
 	renditions := otherRenditionLooks(a).judge(f)
 	for _, s := range f.bisection.samples {
+		a.passAds(f, s.From)
 		if !f.Tracks.Audio {
 			s.OtherSound = a.soundGoesOn()
 			s.Tone, a.state.otherTone = a.state.otherTone, nil
@@ -90,6 +94,9 @@ func (a analyses) apply(f *mediaFeed) {
 				a.state.Statistics.Count(d.Name)
 			}
 		}
+	}
+	if f.listing.endsWithAd() {
+		a.passAds(f, time.Time{})
 	}
 	if n := len(f.bisection.samples); n > 0 {
 		f.Screened = nil

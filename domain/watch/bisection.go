@@ -97,7 +97,7 @@ func (b *bisection) middle(judgedUntil time.Time, i int, window []Segment) (Segm
 	}
 	var between []Segment
 	for _, s := range window {
-		if !s.ProgramTime.Before(from.Add(-boundaryTolerance)) && !s.End().After(b.samples[i].From.Add(boundaryTolerance)) {
+		if !s.Ad && !s.ProgramTime.Before(from.Add(-boundaryTolerance)) && !s.End().After(b.samples[i].From.Add(boundaryTolerance)) {
 			between = append(between, s)
 		}
 	}

@@ -13,15 +13,19 @@ type Media struct {
 	Video    bool      // the picture is judged by it
 	Audio    bool      // the sound is judged by it
 	Height   int       // lines of the picture; 0: unknown
-	Segments []Segment // oldest first, each with its ProgramTime on the media timeline
+	Segments []Segment // oldest first, without advertisements, each with its ProgramTime on the media timeline
 }
 
 // Media returns the watched playlists that have been read, for captures of evidence
 // (section 16.2). The caller must not change the segments.
 func (w *Watcher) Media() (all []Media) {
 	for _, f := range w.state.Feeds {
-		if len(f.listing.segments) > 0 {
-			all = append(all, Media{f.URL, f.Tracks.Video, f.Tracks.Audio, f.Quality.Height, slices.Clip(f.listing.segments)})
+		segments := slices.Clip(f.listing.segments)
+		if slices.ContainsFunc(segments, func(s Segment) bool { return s.Ad }) {
+			segments = slices.DeleteFunc(slices.Clone(segments), func(s Segment) bool { return s.Ad })
+		}
+		if len(segments) > 0 {
+			all = append(all, Media{f.URL, f.Tracks.Video, f.Tracks.Audio, f.Quality.Height, segments})
 		}
 	}
 	return all

@@ -140,6 +140,7 @@ type Segment struct {
 	Key           *Key           `json:"key,omitempty"`            // EXT-X-KEY; nil: not encrypted
 	Egress        string         `json:"egress,omitempty"`         // the address through which its playlist was read
 	Header        *RequestHeader `json:"-"`                        // with which its playlist was read
+	Ad            bool           `json:"ad,omitempty"`             // not the broadcaster's media, but an advertisement of the site: neither good nor bad
 	Container     string         `json:"container,omitempty"`      // mpegts, mp4, aac, mp3; empty: the analyser detects it
 }
 

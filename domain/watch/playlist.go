@@ -122,7 +122,7 @@ func (p playlists) handleSegments(f *mediaFeed, o Playlist, segments []Segment) 
 	if isNew && (!p.state.Blind.Refused || f.Outage.Cause != event.FailedSegment || !f.Outage.Refused) { // else only a name was seen
 		p.recordObserved()
 	}
-	before := f.Newest
+	before, lastReadAt := f.Newest, f.LastReadAt
 	f.Newest = before.after(result, last, p.now, f.publishedSince(o, last))
 	f.listing, f.LastReadAt = f.listing.after(result, segments), o.Began
 	if result != newer {
@@ -131,14 +131,19 @@ func (p playlists) handleSegments(f *mediaFeed, o Playlist, segments []Segment) 
 	if isNew {
 		outages(p).alertUnanswered()
 		p.followProgramTime(f, o, last, last.sameLine(before.identity))
-		p.countOddSegment(last.Sequence, o.Segments[len(o.Segments)-1].Duration, o.TargetDuration)
+		p.countOddSegment(last, o.Segments[len(o.Segments)-1].Duration, o.TargetDuration)
 	}
 	if checkDue {
 		f.recordCheck(o.Began, p.rules.Phase)
 	}
-	if f.analysisDue(o.Began, checkDue) {
-		next, _ := f.listing.last()
+	if next, ok := p.toAnalyse(f); ok && f.analysisDue(o.Began, checkDue) {
 		f.pending, f.look, f.bisection, f.changed = &next, p.plan().look(f, next), bisection{}, false
+	}
+	if last.Ad && result != older {
+		f.Outage.passAd(p.now, lastReadAt)
+		if f.pending == nil {
+			analyses(p).apply(f)
+		}
 	}
 }
 
@@ -172,14 +177,14 @@ func (p playlists) followProgramTime(f *mediaFeed, o Playlist, last Segment, sam
 }
 
 // countOddSegment counts and logs a segment whose length is far from the target duration.
-func (p playlists) countOddSegment(sequence uint64, duration, targetDuration time.Duration) {
+func (p playlists) countOddSegment(s Segment, duration, targetDuration time.Duration) {
 	length, target := duration.Seconds(), targetDuration.Seconds()
-	if target <= 0 || length >= minSegmentRatio*target && length <= maxSegmentRatio*target {
+	if s.Ad || target <= 0 || length >= minSegmentRatio*target && length <= maxSegmentRatio*target {
 		return
 	}
 	p.state.OddSegments++
 	p.logWarn("A segment has a strange length", map[string]any{
-		"segment_sequence": sequence, "duration_sec": length, "target_duration_sec": target, "count": p.state.OddSegments,
+		"segment_sequence": s.Sequence, "duration_sec": length, "target_duration_sec": target, "count": p.state.OddSegments,
 	})
 }
 
@@ -214,6 +219,7 @@ func (f *mediaFeed) nextSegmentAt() time.Time {
 func (p playlists) handleNoNewSegment(f *mediaFeed) {
 	since := f.Newest.unchangedSince()
 	switch {
+	case p.now.Sub(since) < stallLimit && f.listing.endsWithAd():
 	case p.now.Sub(since) >= stallLimit, f.Outage.Cause == event.FailedStalled:
 		outages(p).extend(f, since, event.FailedStalled, "the playlist has not moved")
 	case f.Newest.Analysed:

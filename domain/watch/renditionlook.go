@@ -44,6 +44,9 @@ func (r *otherRendition) find(l RenditionLook, watched mediaTime) detector.Rendi
 		if r.noteMovement(l.Playlist, watched); r.Stands {
 			return detector.RenditionStalled
 		}
+		if l.Playlist.Segments[len(l.Playlist.Segments)-1].Ad {
+			return detector.RenditionUnknown
+		}
 	}
 	switch a := l.Analysis; {
 	case failure != nil:

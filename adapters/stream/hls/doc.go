@@ -28,7 +28,8 @@
 // Only whole segments are returned: parts of a low-latency playlist are ignored.
 // Gaps and segments skipped by a delta update (EXT-X-SKIP) are left out but keep
 // their sequence numbers. A segment names its AES-128 key and IV (RFC 8216, 5.2);
-// adapters/stream/media fetches and decrypts. Container is never set.
+// adapters/stream/media fetches and decrypts. Container is never set. A segment that a site marks as its own
+// advertisement, in an EXT-X-DATERANGE, a title or a name, is an Ad.
 //
 // # Odd entries
 //

@@ -25,6 +25,7 @@ func (s *mediaScan) playlist(base *url.URL) (watch.Playlist, error) {
 		return watch.Playlist{}, err
 	}
 	s.addProgramTimes()
+	s.markAds()
 	first := s.numberEntries()
 	p := watch.Playlist{TargetDuration: s.target, Ended: s.ended}
 	remaining := KeptURLs
@@ -135,7 +136,7 @@ func keyURLBytes(k *watch.Key) int {
 // segment returns the Segment of e, with the URI that the library decoded, or the problem for
 // which it is left out.
 func (e entry) segment(base *url.URL, uri string, sequence uint64) (s watch.Segment, problem string) {
-	s = watch.Segment{Sequence: sequence, Duration: e.duration, ProgramTime: e.programTime, Range: e.byteRange}
+	s = watch.Segment{Sequence: sequence, Duration: e.duration, ProgramTime: e.programTime, Range: e.byteRange, Ad: e.ad}
 	if s.URI, problem = resolve(base, uri); problem != "" {
 		return s, "the URI of a segment is " + problem
 	}

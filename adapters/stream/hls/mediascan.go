@@ -14,10 +14,12 @@ import (
 type entry struct {
 	line            int    // of EXTINF
 	uri, seconds    []byte // as in the playlist; they point into its bytes
+	title           []byte // as in EXTINF
 	duration        time.Duration
 	programTime     time.Time // stated or extrapolated; zero: unknown
 	afterCut        bool      // its program time does not follow from that of the entry before
 	gap             bool      // EXT-X-GAP
+	ad              bool      // an advertisement, and not of the stream
 	unusable        bool
 	discontinuities uint64 // EXT-X-DISCONTINUITY tags before it
 	init            *initTag
@@ -38,6 +40,7 @@ type mediaScan struct {
 	lost     bool   // the numbers of the segments are not known
 	ended    bool
 	entries  []entry
+	adBreaks []adBreak
 	defect   defect
 	line     int // that is being scanned
 
@@ -103,6 +106,8 @@ func (s *mediaScan) add(number int, l line) {
 			break
 		}
 		s.next.programTime = t
+	case "EXT-X-DATERANGE:":
+		s.addDateRange(l.value)
 	case "EXT-X-BYTERANGE:":
 		byteRange, ok := parseByteRange(l.value)
 		if !ok {
@@ -129,9 +134,9 @@ func (s *mediaScan) addInf(value []byte) {
 	if s.uriDue {
 		s.defect.note(s.line, "a second EXTINF before the URI of the first")
 	}
-	text, _, _ := bytes.Cut(value, []byte(","))
+	text, title, _ := bytes.Cut(value, []byte(","))
 	s.hasSegment, s.uriDue = true, true
-	s.next.line, s.next.seconds = s.line, bytes.TrimSpace(text)
+	s.next.line, s.next.seconds, s.next.title = s.line, bytes.TrimSpace(text), title
 }
 
 // addURI completes the entry of the segment with this URI.
@@ -150,6 +155,7 @@ func (s *mediaScan) addURI(uri []byte) {
 	}
 	e := &s.next
 	e.uri, e.init, e.key, e.discontinuities = uri, s.init, key, s.discontinuities
+	e.ad = isAd(e.title, uri)
 	if e.byteRange != nil && e.byteRange.Offset < 0 && !s.continueRange(e) {
 		e.byteRange = nil
 		s.leaveOut("EXT-X-BYTERANGE without an offset does not follow a part of the same resource")
