@@ -9,6 +9,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/stream/fallback"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/proxies"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/streamlink"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/twitcasting"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/twitch"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/youtube"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ytdlp"
@@ -20,8 +21,9 @@ import (
 
 // sourcePackages has the package of each row of monitor.Sources.
 var sourcePackages = map[monitor.SourceName]sourcePackage{
-	monitor.YouTube: {youtube.Source, youtube.Listers},
-	monitor.Twitch:  {source: twitch.Source},
+	monitor.YouTube:     {youtube.Source, youtube.Listers},
+	monitor.Twitch:      {source: twitch.Source},
+	monitor.TwitCasting: {source: twitcasting.Source},
 }
 
 // sourcePackage makes the adapters of a source: those of workers, and those that find the streams of its channels.

@@ -55,7 +55,7 @@ type Source struct {
 
 // Sources lists every kind of source. To add one, see "Adding something" in docs/architecture.md.
 // Only tests change the table.
-var Sources = []Source{youTube, twitch}
+var Sources = []Source{youTube, twitch, twitCasting}
 
 // Site says whose cookies a source needs. An unknown source needs none.
 func (n SourceName) Site() (site cookie.Site) {

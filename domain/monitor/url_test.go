@@ -123,6 +123,23 @@ func TestAURLOfTwitchNamesAChannel(t *testing.T) { // decision A1
 	}
 }
 
+func TestAURLOfTwitCastingNamesAUser(t *testing.T) { // decision A1
+	for _, s := range []string{"https://twitcasting.tv/c:Some_user", "http://www.twitcasting.tv/c:Some_user/?x=1", "https://EN.twitcasting.tv/c%3ASome_user#x", "https://ssl.twitcasting.tv/c:Some_user"} {
+		if got, err := monitor.ParseStreamURL(s); err != nil || got != "https://twitcasting.tv/c:Some_user" || got.Source() != monitor.TwitCasting {
+			t.Errorf("%s: got %q, %v", s, got, err)
+		}
+	}
+	for s, says := range map[string]string{
+		"https://twitcasting.tv/": "no valid name", "https://twitcasting.tv/" + strings.Repeat("a", 65): "no valid name", "https://twitcasting.tv/a%20b": "no valid name",
+		"https://twitcasting.tv/some_user/movie/123": "names a recording", "https://twitcasting.tv/some_user/show/": "names a page of a user", "https://apiv2.twitcasting.tv/x": "is not on",
+	} {
+		_, err := monitor.ParseStreamURL(s)
+		if code(err) != monitor.InvalidURL || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "https://twitcasting.tv/USER") {
+			t.Errorf("%s: %v; want INVALID_URL with %q that says what is accepted", s, err, says)
+		}
+	}
+}
+
 func TestACallbackURLIsAcceptedOrRefused(t *testing.T) { // decision A2
 	for _, s := range []string{
 		"https://example.com/hook", "http://10.0.0.1:8080/hook?x=1", "https://[2001:db8::1]/x", "https://例え.jp/hook",

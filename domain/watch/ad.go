@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"slices"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/instant"
@@ -13,8 +14,8 @@ import (
 // not judged before.
 func (p playlists) toAnalyse(f *mediaFeed) (s Segment, ok bool) {
 	ads := false
-	for i := len(f.listing.segments) - 1; i >= 0; i-- {
-		if s = f.listing.segments[i]; s.Ad {
+	for _, s := range slices.Backward(f.listing.segments) {
+		if s.Ad {
 			ads = true
 			continue
 		}

@@ -130,7 +130,7 @@ type streamList struct {
 		Headers map[string]string `json:"headers"` // of a request for URL, with its cookies
 	} `json:"streams"`
 	Metadata struct {
-		ID *string `json:"id"` // see Site.Place
+		ID json.RawMessage `json:"id"` // text or a number; see Site.Place
 	} `json:"metadata"`
 	Error string `json:"error"`
 }
@@ -149,8 +149,8 @@ func readList(site pythontool.Site, stdout []byte) (answer watch.Resolution, pro
 				State: watch.ManifestFound, Manifest: manifest, Expires: pythontool.Expiry(manifest),
 				Header: watch.NewRequestHeader(s.Headers, nil, []string{s.Master, s.URL}),
 			}
-			if id := list.Metadata.ID; site.Place && id != nil {
-				answer.Broadcast = monitor.CleanLine(*id)
+			if id := strings.Trim(string(list.Metadata.ID), `"`); site.Place && id != "null" {
+				answer.Broadcast = monitor.CleanLine(id)
 			}
 			return answer, ""
 		}

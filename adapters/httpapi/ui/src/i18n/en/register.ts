@@ -2,7 +2,7 @@ export const register = {
   title: "Register a stream",
   which: "Which stream",
   url: "Address of the stream",
-  urlHint: "A YouTube address that names one stream (watch?v=, youtu.be, /live/, /shorts/, /embed/), its ID of 11 characters, or a Twitch channel (twitch.tv/LOGIN).",
+  urlHint: "A YouTube address that names one stream (watch?v=, youtu.be, /live/, /shorts/, /embed/), its ID of 11 characters, or a channel of Twitch (twitch.tv/LOGIN) or TwitCasting (twitcasting.tv/USER).",
   lookAgain: "Look again",
   kind: "What kind of programme it is",
   presets: {
