@@ -19,9 +19,10 @@ func (p playlists) toAnalyse(f *mediaFeed) (s Segment, ok bool) {
 			ads = true
 			continue
 		}
+		ok = !ads
 		for _, d := range p.rules.running(f.Tracks) {
 			c := p.state.Conditions.of(d)
-			ok = ok || !ads || !c.Seen || !s.ProgramTime.Before(c.JudgedUntil.Add(-boundaryTolerance))
+			ok = ok || !c.Seen || !s.ProgramTime.Before(c.JudgedUntil.Add(-boundaryTolerance))
 		}
 		return s, ok
 	}
