@@ -21,6 +21,7 @@ type ladder struct {
 	*fakeStream
 	checks, looks atomic.Int32
 	read          atomic.Int64 // bytes of the larger one
+	ads           bool         // the larger one lists advertisements
 }
 
 func (l *ladder) ReadPlaylist(ctx context.Context, url string) watch.Playlist {
@@ -33,6 +34,7 @@ func (l *ladder) ReadPlaylist(ctx context.Context, url string) watch.Playlist {
 	}
 	for i := range p.Segments {
 		p.Segments[i].URI += "?" + url
+		p.Segments[i].Ad = l.ads && strings.Contains(url, "720p")
 	}
 	return p
 }
@@ -93,6 +95,28 @@ func TestALookAtAnotherRenditionDelaysNoCheckAndReadsItsBeginning(t *testing.T) 
 		}
 		if opened, closed := l.opened.Load(), l.closed.Load(); opened != closed {
 			t.Errorf("%d segments were opened, %d closed", opened, closed)
+		}
+	})
+}
+
+func TestAnAdvertisementOfAnotherRenditionIsNotFetched(t *testing.T) { // decisions S22, S26
+	d := detectortest.Optional
+	d.Track, d.Needs = detector.Video, detector.Renditions
+	detectortest.Add(t, d)
+	synctest.Test(t, func(t *testing.T) {
+		g, l := newFakeGateway(), &ladder{fakeStream: &fakeStream{}, ads: true}
+		g.config.SetThresholdSec(d.Name, 20)
+		p := ports(l.fakeStream, g)
+		p.Playlists, p.Segments, p.Analyser = l, l, l
+		stop := runWorker(t, p)
+		time.Sleep(2 * time.Minute)
+		renditions := g.lastReport().Health.Renditions
+		stop()
+		if looks := l.looks.Load(); looks > 0 {
+			t.Errorf("%d segments were decoded", looks)
+		}
+		if !slices.ContainsFunc(renditions, func(r monitor.RenditionState) bool { return r.Height == 720 && r.State == detector.RenditionUnknown }) {
+			t.Errorf("health has %+v", renditions)
 		}
 	})
 }

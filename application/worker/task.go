@@ -41,7 +41,7 @@ func (r taskRunner) run(ctx context.Context, t watch.Task) watch.Observation {
 		return r.readPlaylist(ctx, t)
 	case watch.TaskRendition:
 		look := watch.RenditionLook{Playlist: r.readPlaylist(ctx, t), Text: t.Look.Text}
-		if n := len(look.Playlist.Segments); n > 0 {
+		if n := len(look.Playlist.Segments); n > 0 && (t.Look.Text || !look.Playlist.Segments[n-1].Ad) {
 			newest := look.Playlist.Segments[n-1]
 			a := r.analyse(ctx, newest, watch.LookAtRendition(newest, t.Look.Text))
 			look.Analysis = &a
