@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
-	"github.com/stream-monitor/stream-monitor/test/fake/twitch"
 	"github.com/stream-monitor/stream-monitor/test/fake/twitcasting"
+	"github.com/stream-monitor/stream-monitor/test/fake/twitch"
 	"github.com/stream-monitor/stream-monitor/test/harness/must"
 	"github.com/stream-monitor/stream-monitor/test/harness/scenario"
 )
