@@ -20,6 +20,7 @@ type Source struct {
 	Name     SourceName
 	Title    string   // for people
 	Studio   string   // where broadcasters look at their stream; empty: nowhere that has a name
+	StudioJa string   // its name in Japanese; empty: the same
 	Hosts    []string // of the URLs that people share; lower case, each without a port
 	Accepted string   // what is accepted, in words
 	Prefix   string   // of every canonical URL of the source; it has no secret

@@ -16,7 +16,8 @@ const twitCastingPrefix = "https://twitcasting.tv/"
 var twitCasting = Source{
 	Name:     TwitCasting,
 	Title:    "TwitCasting",
-	Studio:   "TwitCasting",
+	Studio:   "the broadcasting page of TwitCasting",
+	StudioJa: "ツイキャスの配信ページ",
 	Hosts:    []string{"twitcasting.tv", "www.twitcasting.tv", "en.twitcasting.tv", "ssl.twitcasting.tv"},
 	Accepted: twitCastingPrefix + "USER, where USER is 1 to 64 of A-Z a-z 0-9 _ : -",
 	Prefix:   twitCastingPrefix,

@@ -16,7 +16,8 @@ const twitchPrefix = "https://www.twitch.tv/"
 var twitch = Source{
 	Name:        Twitch,
 	Title:       "Twitch",
-	Studio:      "Twitch Creator Dashboard",
+	Studio:      "the Creator Dashboard of Twitch",
+	StudioJa:    "Twitchのクリエイターダッシュボード",
 	Hosts:       []string{"www.twitch.tv", "twitch.tv", "m.twitch.tv", "go.twitch.tv", "player.twitch.tv", "clips.twitch.tv"},
 	Accepted:    twitchPrefix + "LOGIN or https://player.twitch.tv/?channel=LOGIN, where LOGIN is 2 to 25 of a-z 0-9 _",
 	Prefix:      twitchPrefix,

@@ -91,6 +91,7 @@ func TestMessagesNameTheSourceOfTheirStreams(t *testing.T) {
 	}
 	same := func(*message.Facts) {}
 	other := func(f *message.Facts) { f.Incident.StreamURL = sourcetest.Stream }
+	twitch := func(f *message.Facts) { f.Incident.StreamURL = "https://www.twitch.tv/some_login" }
 	for _, c := range []struct {
 		name     string
 		language notify.Language
@@ -104,6 +105,8 @@ func TestMessagesNameTheSourceOfTheirStreams(t *testing.T) {
 		{"black, opened", notify.English, same, "preview in YouTube Studio.", true},
 		{"black, opened", notify.English, other, "preview in the studio of the platform.", false},
 		{"black, opened", notify.Japanese, other, "配信サイトの管理画面のプレビュー", false},
+		{"black, opened", notify.English, twitch, "preview in the Creator Dashboard of Twitch.", false},
+		{"late, opened", notify.Japanese, twitch, "エンコーダーと配信は始まっていますか → Twitchのクリエイターダッシュボード", false},
 		{"storm of blind, opened", notify.English, same, "The platform refuses the address", false},
 		{"storm of blind, opened", notify.Japanese, same, "配信サイトがstream-monitorのアドレス", false},
 	} {

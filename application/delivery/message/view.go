@@ -170,7 +170,7 @@ func newView(f Facts, step notify.NextMessage, zone *time.Location) view {
 		AcknowledgedBy: clean(s.AcknowledgedBy, maxStream), Handled: s.Handled(), Since: s.OpenedAt.In(zone),
 	}
 	if len(monitor.Sources) == 1 {
-		v.Platform, v.Studio = monitor.Sources[0].Title, monitor.Sources[0].Studio
+		v.nameSource(monitor.Sources[0], f.Language)
 	}
 	if f.Notified.Opened {
 		v.PreviousSeverity = min(f.Notified.Known.Severity, s.SeverityNow)
@@ -282,12 +282,19 @@ func (v *view) addNotice(n Notice, zone *time.Location) {
 	v.Cause, v.LastError, v.FailingSince = string(n.Cause), clean(n.LastError, maxDetail), n.FailingSince.In(zone)
 }
 
+// nameSource names the source of the streams, and its studio.
+func (v *view) nameSource(s monitor.Source, language notify.Language) {
+	v.Platform, v.Studio = s.Title, s.Studio
+	if language == notify.Japanese {
+		v.Studio = cmp.Or(s.StudioJa, s.Studio)
+	}
+}
+
 // addIncident adds what only an incident has.
 func (v *view) addIncident(i notify.StreamIncident, notified notify.Notified, language notify.Language, now time.Time, zone *time.Location) {
 	v.Number = streamNumber(i.Number)
 	v.Channel, v.Stream = streamNames(i.StreamURL, i.Metadata)
-	source := monitor.SourceOf(i.StreamURL)
-	v.Platform, v.Studio = source.Title, source.Studio
+	v.nameSource(monitor.SourceOf(i.StreamURL), language)
 	bad := map[incident.Name]bool{}
 	v.Quiet, v.Still, v.ResolvedBy = v.Open && !i.Lasts(), !v.Open && i.Lasts(), clean(i.ResolvedBy, maxStream)
 	for _, c := range i.Conditions {
