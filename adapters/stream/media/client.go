@@ -8,6 +8,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"syscall"
 	"time"
@@ -36,6 +37,11 @@ type Config struct {
 	Total   time.Duration // limit of all waiting for servers in one call; default 20 s
 	MinRate int64         // lowest accepted rate in bytes per second; default 1 KiB, a tenth of YouTube's smallest rendition
 
+	MaxRate int64 // highest accepted rate of an endless response in bytes per second, beyond 2 MiB at its beginning; default 256 KiB
+
+	// ICY is for audio servers: the status line "ICY 200 OK" is accepted, and no connection is used twice.
+	ICY bool
+
 	// IdleConns is the number of idle connections that are kept for the next request, of
 	// any host; default 4. A stream has two hosts, for playlists and for segments. A client
 	// that many streams share needs as many as it has requests at once.
@@ -45,8 +51,13 @@ type Config struct {
 	// net.Dialer.Control does; an error refuses the connection. Proxies' own
 	// addresses are not checked. Before a request goes to a proxy, Control checks an
 	// IP address in its URL with a nil connection. Default: public addresses only,
-	// because a playlist may point anywhere.
+	// because a playlist may point anywhere, and AllowedNetworks.
 	Control func(network, address string, c syscall.RawConn) error
+
+	// AllowedNetworks may be connected to although they are not public. AllowedBy names their setting, for the text of
+	// refusals; "": there is none.
+	AllowedNetworks []netip.Prefix
+	AllowedBy       string
 
 	// Resolver resolves the hosts of direct connections. Default: the system's.
 	Resolver *net.Resolver
@@ -64,9 +75,10 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.Stall, 5*time.Second)
 	setDefault(&c.Total, 20*time.Second)
 	setDefault(&c.MinRate, 1<<10)
+	setDefault(&c.MaxRate, 256<<10)
 	setDefault(&c.IdleConns, 4)
 	if c.Control == nil {
-		c.Control = outbound.New(nil).Control
+		c.Control = outbound.New(c.AllowedNetworks).Control
 	}
 	if c.Proxy == nil {
 		c.Proxy = http.ProxyFromEnvironment

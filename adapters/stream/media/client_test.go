@@ -286,6 +286,7 @@ func TestNoWayLeadsToAnInternalAddress(t *testing.T) {
 	// Each way is a segment that requests the target, or none for a manifest there.
 	for way, segmentOf := range map[string]func(target string) watch.Segment{
 		"a manifest":           nil,
+		"an endless response":  nil,
 		"a segment":            func(target string) watch.Segment { return watch.Segment{URI: target} },
 		"a segment's redirect": func(target string) watch.Segment { return watch.Segment{URI: redirect(target)} },
 		"an init section": func(target string) watch.Segment {
@@ -300,9 +301,12 @@ func TestNoWayLeadsToAnInternalAddress(t *testing.T) {
 		open := func(t *testing.T, resolver *net.Resolver, guard func(outboundtest.Control) outboundtest.Control) outboundtest.Request {
 			c := guardedClient(t, resolver, guard, public)
 			return func(t *testing.T, target string) (err error) {
-				if segmentOf == nil {
+				switch {
+				case way == "an endless response":
+					_, err = c.Open(withTimeout(t), redirect(target)) //nolint:bodyclose // none is there
+				case segmentOf == nil:
 					_, _, err = c.Get(withTimeout(t), target, 100)
-				} else {
+				default:
 					_, err = fetch(t, c, segmentOf(target))
 				}
 				if _, failed := errors.AsType[*watch.Failure](err); !failed {

@@ -102,7 +102,7 @@ func (f *fetch) describe(err error) string {
 	case errors.Is(err, errTotal):
 		return fmt.Sprintf("it took too long in all: more than %v", c.Total)
 	}
-	for _, refusal := range refusals {
+	for _, refusal := range append([]error{f.client.transport.refusal}, refusals...) {
 		if errors.Is(err, refusal) {
 			return refusal.Error()
 		}

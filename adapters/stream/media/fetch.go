@@ -63,22 +63,13 @@ func (f *fetch) await(limit time.Duration, late error, wait func()) time.Duratio
 // request asks for a resource, or for one byte range of it. It blocks until the
 // response header is read and accepted. limit is in bytes of the body.
 func (f *fetch) request(method, rawURL string, byteRange *watch.ByteRange, limit int64) (*response, error) {
-	u, err := url.Parse(rawURL)
-	if err != nil {
-		return nil, watch.NewFailure(watch.FailureNetwork, "a media URL that cannot be parsed")
-	}
-	req := (&http.Request{Method: method, URL: u, Header: http.Header{}}).WithContext(f.ctx)
-	req.Header.Set("User-Agent", "stream-monitor")
-	for name, value := range request.Header(f.ctx).For(u) {
-		req.Header.Set(name, value)
-	}
+	header := http.Header{}
 	if byteRange != nil {
-		req.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", byteRange.Offset, byteRange.Offset+byteRange.Length-1))
+		header.Set("Range", fmt.Sprintf("bytes=%d-%d", byteRange.Offset, byteRange.Offset+byteRange.Length-1))
 	}
-	var resp *http.Response
-	f.await(f.remaining, errTotal, func() { resp, err = f.client.http.Do(req) })
+	resp, err := f.send(method, rawURL, header)
 	if err != nil {
-		return nil, f.requestFailure(requestedHost(u, err), err)
+		return nil, err
 	}
 	r := &response{fetch: f, http: resp, host: resp.Request.URL.Host, allowed: limit, required: -1}
 	if err := r.accept(byteRange); err != nil {
@@ -86,6 +77,25 @@ func (f *fetch) request(method, rawURL string, byteRange *watch.ByteRange, limit
 		return nil, err
 	}
 	return r, nil
+}
+
+// send sends a request with further fields in its header. It blocks until the response header is read.
+func (f *fetch) send(method, rawURL string, header http.Header) (*http.Response, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return nil, watch.NewFailure(watch.FailureNetwork, "a media URL that cannot be parsed")
+	}
+	req := (&http.Request{Method: method, URL: u, Header: header}).WithContext(f.ctx)
+	req.Header.Set("User-Agent", "stream-monitor")
+	for name, value := range request.Header(f.ctx).For(u) {
+		req.Header.Set(name, value)
+	}
+	var resp *http.Response
+	f.await(f.remaining, errTotal, func() { resp, err = f.client.http.Do(req) })
+	if err != nil {
+		return nil, f.requestFailure(requestedHost(u, err), err)
+	}
+	return resp, nil
 }
 
 // requestedHost returns the host of the request that failed: after a redirect it

@@ -25,6 +25,7 @@ type transport struct {
 	control func(network, address string, c syscall.RawConn) error
 	direct  *http.Transport
 	proxied *http.Transport
+	refusal error // of an address
 }
 
 var (
@@ -40,11 +41,14 @@ type proxyStatus int
 func (s proxyStatus) Error() string { return fmt.Sprintf("the proxy answered %d", int(s)) }
 
 func newTransport(c Config) *transport {
-	t := &transport{proxy: c.Proxy, control: c.Control, direct: newHTTPTransport(c), proxied: newHTTPTransport(c)}
+	t := &transport{proxy: c.Proxy, control: c.Control, direct: newHTTPTransport(c), proxied: newHTTPTransport(c), refusal: errAddress}
+	if c.AllowedBy != "" {
+		t.refusal = fmt.Errorf("%w, or in a network of %s", errAddress, c.AllowedBy)
+	}
 	dialer := net.Dialer{Timeout: c.Connect, Resolver: c.Resolver}
 	dialer.Control = func(network, address string, conn syscall.RawConn) error {
 		if err := c.Control(network, address, conn); err != nil {
-			return errAddress
+			return t.refusal
 		}
 		return nil
 	}
@@ -56,6 +60,10 @@ func newTransport(c Config) *transport {
 			return proxyStatus(resp.StatusCode)
 		}
 		return nil
+	}
+	if c.ICY {
+		acceptICY(t.direct)
+		acceptICY(t.proxied)
 	}
 	return t
 }
@@ -95,7 +103,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	// Only the proxy knows the address of a name; an IP address is the same for both.
 	if host.IsInternal() || slices.ContainsFunc(host.KnownAddrs, t.refuses) {
-		return nil, errAddress
+		return nil, t.refusal
 	}
 	return t.proxied.RoundTrip(req)
 }
