@@ -64,7 +64,7 @@ CREATE INDEX idx_monitors_blind ON monitors (seq) WHERE blind_since IS NOT NULL;
 CREATE INDEX idx_monitors_live ON monitors (seq)
     WHERE stream_status = 'live' AND status IN ('initializing', 'waiting', 'monitoring');
 CREATE INDEX idx_monitors_bad ON monitors (id) WHERE status IN ('initializing', 'waiting', 'monitoring')
-    AND (health_video NOT IN ('ok', 'unknown', '') OR health_audio NOT IN ('ok', 'unknown', ''));
+    AND (health_video NOT IN ('ok', 'unknown', 'none', '') OR health_audio NOT IN ('ok', 'unknown', ''));
 -- Reservations that are due (decision A10), and when the next is.
 CREATE INDEX idx_monitors_reserved ON monitors (reserved_until)
     WHERE reserved_until IS NOT NULL;

@@ -26,7 +26,7 @@ CREATE INDEX idx_history_spans_monitor_ended ON history_spans (monitor_id, ended
 -- Statistics, which count less than half of the spans.
 CREATE INDEX idx_history_spans_counted ON history_spans (monitor_id, ended_at) INCLUDE (lane, state, started_at)
     WHERE lane = 'segments' AND state <> 'unknown' OR lane = 'stream' AND state = 'blind'
-        OR lane IN ('video', 'audio') AND state NOT IN ('ok', 'unknown');
+        OR lane IN ('video', 'audio') AND state NOT IN ('ok', 'unknown', 'none');
 -- What expires.
 CREATE INDEX idx_history_spans_ended ON history_spans (ended_at);
 

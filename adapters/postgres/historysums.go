@@ -19,7 +19,7 @@ import (
 // counted selects the spans that history.Totals counts: those of known segments, of
 // blindness, and of the conditions of picture and sound.
 const counted = `(lane = 'segments' AND state <> 'unknown' OR lane = 'stream' AND state = 'blind'
-	OR lane IN ('video', 'audio') AND state NOT IN ('ok', 'unknown'))`
+	OR lane IN ('video', 'audio') AND state NOT IN ('ok', 'unknown', 'none'))`
 
 // SumHistory implements histories.Store.
 func (s *HistoryStore) SumHistory(ctx context.Context, id monitor.ID, now time.Time, sum *history.Summary) error {

@@ -18,7 +18,7 @@ const openIncident = ` LEFT JOIN incidents i ON i.monitor_id = m.id AND i.state 
 // whatever their incidents say.
 const inTrouble = `m.id IN (
 	SELECT i.monitor_id FROM incidents i WHERE ` + goingOn + `
-	UNION ALL SELECT b.id FROM monitors b WHERE b.` + activePredicate + ` AND (b.health_video NOT IN ('ok', 'unknown', '') OR b.health_audio NOT IN ('ok', 'unknown', '')))`
+	UNION ALL SELECT b.id FROM monitors b WHERE b.` + activePredicate + ` AND (b.health_video NOT IN ('ok', 'unknown', 'none', '') OR b.health_audio NOT IN ('ok', 'unknown', '')))`
 
 const listedColumns = monitorColumns + `, m.seq, to_json(i) AS incident`
 

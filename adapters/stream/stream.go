@@ -3,6 +3,7 @@
 package stream
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/pythontool"
@@ -29,8 +30,13 @@ type Choices struct {
 // Tools are what a process asks sources with. All requests leave through the egress address of their
 // context (application/worker/request).
 type Tools struct {
-	Choices    Choices
-	Client     *http.Client
+	Choices Choices
+	Client  *http.Client
+
+	// Endless requests the endless response of an audio stream, also in MEDIA_ALLOWED_NETWORKS, and returns it whatever its status
+	// is. Its errors, and those of reading its body, are *watch.Failure or io.EOF.
+	Endless func(ctx context.Context, url string) (*http.Response, error)
+
 	YTDLP      func(Site) worker.Resolver
 	Streamlink func(Site) worker.Resolver
 

@@ -74,6 +74,9 @@ func (a *admission) read(r Request) (m monitor.Monitor, wrong []error) {
 	}
 	wrong = append(wrong, m.StreamSecret.SetHeaders(r.Headers, monitor.SourceOf(stream))...)
 	m.Config.HeaderNames = m.StreamSecret.HeaderNames()
+	if monitor.SourceOf(stream).AudioOnly {
+		m.Health.Video = monitor.NoTrack
+	}
 	if until, reserved := reservedUntil(r.Config, a.scheduleLead, now); reserved {
 		m.Status, m.StreamStatus, m.ReservedUntil = monitor.Waiting, monitor.StreamUpcoming, until
 	}

@@ -25,6 +25,8 @@ type loop struct {
 	lanes     *lanes
 	revisions *revisionFollower
 
+	closeMedia func()
+
 	captures  capture.Tracker // of evidence
 	collector *collector.Collector
 

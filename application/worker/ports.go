@@ -68,15 +68,31 @@ type Gateway interface {
 	ReturnCookies(ctx context.Context, id monitor.ID, generation int, u cookie.Use) (cookie.Jar, error)
 }
 
+// Media reads the media of one stream in a way of its source. Close ends what is open.
+type Media interface {
+	PlaylistReader
+	SegmentFetcher
+	Close()
+}
+
 // Source holds the adapters of one kind of source.
 type Source struct {
 	Resolver Resolver
-	Prober   Prober // nil: only the resolver can tell whether a stream exists
+	Prober   Prober       // nil: only the resolver can tell whether a stream exists
+	Media    func() Media // for one worker; nil: manifests and segments are requested by their URLs
 }
 
 // Sources is a Resolver and a Prober that calls those of the stream's source
 // (monitor.Sources).
 type Sources map[monitor.SourceName]Source
+
+// Media returns what reads the media of a stream in place of Ports.Playlists and Ports.Segments; nil: they do.
+func (s Sources) Media(url monitor.StreamURL) Media {
+	if open := s[url.Source()].Media; open != nil {
+		return open()
+	}
+	return nil
+}
 
 // Resolve implements Resolver. Without a resolver for the source, the State is
 // ToolFailed.

@@ -117,9 +117,9 @@ func TestAStreamIsResolvedByItsSource(t *testing.T) {
 		state   watch.StreamState
 		known   bool
 	}{
-		"a resolver and a prober": {worker.Sources{monitor.YouTube: {fakeSource{}, fakeSource{}}}, watch.Upcoming, true},
+		"a resolver and a prober": {worker.Sources{monitor.YouTube: {Resolver: fakeSource{}, Prober: fakeSource{}}}, watch.Upcoming, true},
 		"no prober":               {worker.Sources{monitor.YouTube: {Resolver: fakeSource{}}}, watch.Upcoming, false},
-		"another source":          {worker.Sources{sourcetest.Imaginary.Name: {fakeSource{}, fakeSource{}}}, watch.ToolFailed, false},
+		"another source":          {worker.Sources{sourcetest.Imaginary.Name: {Resolver: fakeSource{}, Prober: fakeSource{}}}, watch.ToolFailed, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if r := c.sources.Resolve(t.Context(), stream); r.State != c.state || (r.Detail == "") != (c.state == watch.Upcoming) {

@@ -16,7 +16,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// Ports are the adapters of a worker. All but Evidence and Thumbnails are required.
+// Ports are the adapters of a worker. All but Media, Evidence and Thumbnails are required.
 type Ports struct {
 	Gateway   Gateway
 	Resolver  Resolver
@@ -25,6 +25,10 @@ type Ports struct {
 	Segments  SegmentFetcher
 	Analyser  Analyser
 	Evidence  collector.Ports // without a Store, no evidence is captured
+
+	// Media returns what reads the media of a stream in place of Playlists and Segments, which the worker closes at its
+	// end. nil, or an answer of nil: they read them.
+	Media func(monitor.StreamURL) Media
 
 	Thumbnails ThumbnailPorts // without a Store, there are none
 }
@@ -111,6 +115,7 @@ func (w *Worker) run(ctx, force context.Context) error {
 	l, err := w.start(ctx, force)
 	switch {
 	case err == nil:
+		defer l.closeMedia()
 		defer l.reporter.thumbnails.stop()
 		return l.run(ctx)
 	case force.Err() != nil:
@@ -150,16 +155,17 @@ func (w *Worker) start(ctx, force context.Context) (*loop, error) {
 	}
 	w.log.Info("Monitoring started", "stream_url", string(assignment.StreamURL), "generation", w.cfg.Generation, "resumed", len(header.Snapshot) > 0)
 
+	ports, closeMedia := w.ports.of(assignment.StreamURL)
 	thumbnails := newThumbnailer(force, w)
 	revisions := newRevisionFollower(w, assignment.Revision)
 	reporter := newReporter(force, w, revisions, thumbnails)
-	evidence := collector.Start(force, w.ports.Evidence, collector.Config{
+	evidence := collector.Start(force, ports.Evidence, collector.Config{
 		MonitorID:  w.cfg.ID,
 		Generation: w.cfg.Generation,
 		NewID:      w.cfg.NewEventID,
 		Reported:   reporter.flush,
 	}, w.log)
-	runner := taskRunner{ports: w.ports, stream: assignment.StreamURL, setting: assignment.Config.Value, cookies: w.newCookies(assignment), secret: assignment.Secret, keep: evidence.Keep, thumbnails: thumbnails}
+	runner := taskRunner{ports: ports, stream: assignment.StreamURL, setting: assignment.Config.Value, cookies: w.newCookies(assignment), secret: assignment.Secret, keep: evidence.Keep, thumbnails: thumbnails}
 	return &loop{
 		Worker:    w,
 		watcher:   watcher,
@@ -169,7 +175,23 @@ func (w *Worker) start(ctx, force context.Context) (*loop, error) {
 		lanes:     newLanes(force, w.log, runner),
 		collector: evidence,
 		force:     force,
+
+		closeMedia: closeMedia,
 	}, nil
+}
+
+// of returns the ports of a stream, and what closes its media.
+func (p Ports) of(stream monitor.StreamURL) (of Ports, closeMedia func()) {
+	var own Media
+	if p.Media != nil {
+		own = p.Media(stream)
+	}
+	if own == nil {
+		return p, func() {}
+	}
+	p.Playlists, p.Segments = own, own
+	p.Evidence.Playlists, p.Evidence.Segments = own, own
+	return p, own.Close
 }
 
 // assignment requests the assignment from the gateway until it gets one.
@@ -204,6 +226,8 @@ func (w *Worker) assignment(ctx context.Context) (monitor.Assignment, error) {
 func (w *Worker) rules(a monitor.Assignment) watch.Rules {
 	rules := watch.RulesOf(a.Config, w.cfg.Preference)
 	rules.References = a.References
+	source := monitor.SourceOf(a.StreamURL)
+	rules.AudioOnly, rules.Lasting = source.AudioOnly, source.Lasting
 	if w.cfg.SpreadChecks {
 		hash := fnv.New32a()
 		_, _ = hash.Write([]byte(w.cfg.ID)) // it never fails

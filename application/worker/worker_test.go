@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -47,6 +49,38 @@ func TestShutdownFinishesTheAnalysisAndReportsItsEvents(t *testing.T) { // secti
 		}
 		if got := g.eventTypes(); got != "stream.started alert.blackout" {
 			t.Errorf("events %s", got)
+		}
+	})
+}
+
+// ownMedia is a source's own way to its media.
+type ownMedia struct {
+	*fakeStream
+
+	ends atomic.Int32
+}
+
+func (m *ownMedia) Close() { m.ends.Add(1) }
+
+func TestASourceMayReadItsMediaInItsOwnWay(t *testing.T) { // section 5.6
+	synctest.Test(t, func(t *testing.T) {
+		own, other, g := &ownMedia{fakeStream: &fakeStream{}}, &fakeStream{}, newFakeGateway()
+		other.onCall = func(_ context.Context, port string) {
+			if port == "playlist" || port == "fetcher" {
+				t.Errorf("the %s of all other sources is called", port)
+			}
+		}
+		var asked monitor.StreamURL
+		p := ports(other, g)
+		p.Media = func(url monitor.StreamURL) worker.Media { asked = url; return own }
+		stop := runWorker(t, p)
+		time.Sleep(30 * time.Second)
+		if own.opened.Load() == 0 || own.ends.Load() != 0 || asked == "" {
+			t.Errorf("%d segments of %q were read; closed %d times", own.opened.Load(), asked, own.ends.Load())
+		}
+		stop()
+		if own.ends.Load() != 1 {
+			t.Errorf("closed %d times", own.ends.Load())
 		}
 	})
 }

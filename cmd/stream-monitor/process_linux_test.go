@@ -114,7 +114,8 @@ func TestAWorkerProcessGetsTheVariablesThatItReadsAndNoOthers(t *testing.T) { //
 	for name, value := range map[string]string{
 		"YTDLP_PATH": "/opt/yt-dlp", "STREAMLINK_PATH": "/opt/streamlink", "FFMPEG_PATH": "/opt/ffmpeg", "DECODER_PATH": "off", "LAUNCHER_PATH": "/opt/launcher",
 		"YTDLP_PLAYER_CLIENTS": "web", "YTDLP_PO_TOKEN_URL": "http://127.0.0.1:4416", "YTDLP_JS_RUNTIME": "node",
-		"TOOL_FILES": "/opt", "HTTP_PROXY": "http://p:1", "HTTPS_PROXY": "http://p:2", "EGRESS_PROXIES": "direct", "TLS_CERT_FILE": "", "TZ": "Asia/Tokyo",
+		"MEDIA_ALLOWED_NETWORKS": "10.0.0.0/8",
+		"TOOL_FILES":             "/opt", "HTTP_PROXY": "http://p:1", "HTTPS_PROXY": "http://p:2", "EGRESS_PROXIES": "direct", "TLS_CERT_FILE": "", "TZ": "Asia/Tokyo",
 	} {
 		t.Setenv(name, value)
 	}

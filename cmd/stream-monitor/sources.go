@@ -7,6 +7,8 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/stream"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/fallback"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/icy"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/media"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/proxies"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/streamlink"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/twitcasting"
@@ -24,6 +26,7 @@ var sourcePackages = map[monitor.SourceName]sourcePackage{
 	monitor.YouTube:     {youtube.Source, youtube.Listers},
 	monitor.Twitch:      {source: twitch.Source},
 	monitor.TwitCasting: {source: twitcasting.Source},
+	monitor.ICY:         {source: icy.Source},
 }
 
 // sourcePackage makes the adapters of a source: those of workers, and those that find the streams of its channels.
@@ -37,6 +40,7 @@ type resolvingTools struct {
 	proxies   *proxies.List
 	egress    *proxies.Chooser  // nil: HTTP_PROXY and HTTPS_PROXY decide
 	transport http.RoundTripper // of our own requests to sources
+	audio     *media.Client     // of audio streams
 	forks     *ytdlp.ForkServer // nil: every question starts yt-dlp
 	host      *fallback.Host    // nil: every question is asked at once
 	uploads   channels.Lister   // nil: there is no key of the YouTube Data API
@@ -49,8 +53,15 @@ func newResolvingTools(f config.WatchingFlags, log *slog.Logger) resolvingTools 
 		r.egress = proxies.NewChooser(list, budget, log)
 		r.transport = &http.Transport{Proxy: list.Proxy, IdleConnTimeout: time.Minute}
 	}
+	r.audio = media.New(media.Config{
+		ICY: true, Stall: audioStall, MinRate: 100, Proxy: list.Proxy,
+		AllowedNetworks: f.MediaNetworks(), AllowedBy: "MEDIA_ALLOWED_NETWORKS",
+	})
 	return r
 }
+
+// audioStall is how long an audio stream may send nothing before its request is given up.
+const audioStall = 15 * time.Second
 
 // tools are what the packages of sources make their adapters of.
 func (r resolvingTools) tools(f config.WatchingFlags, log *slog.Logger) stream.Tools {
@@ -64,6 +75,7 @@ func (r resolvingTools) tools(f config.WatchingFlags, log *slog.Logger) stream.T
 	return stream.Tools{
 		Choices: stream.Choices{PlayerClients: f.YTDLPClients, POTokenURL: f.YTDLPPOTokenURL, JSRuntime: f.YTDLPJSRuntime},
 		Client:  &http.Client{Transport: r.transport},
+		Endless: r.audio.Open,
 		YTDLP:   func(s stream.Site) worker.Resolver { return newYTDLP(s) },
 		Streamlink: func(s stream.Site) worker.Resolver {
 			return streamlink.New(streamlink.Config{Site: s, Path: f.Streamlink().Path, Files: f.ReadableFiles(), Environ: r.proxies.Environ}, log)

@@ -31,6 +31,7 @@ type State string
 // The states of section 16.3.
 const (
 	Unknown  State = "unknown"  // nobody looked, or nothing could be seen
+	None     State = "none"     // video: no picture is expected
 	OK       State = "ok"       // video, audio, segments
 	Live     State = "live"     // stream
 	Upcoming State = "upcoming" // stream
@@ -44,7 +45,7 @@ func (s State) Trouble() bool { return s.severity() == 2 }
 
 func (s State) severity() int {
 	switch s {
-	case OK, Live, Upcoming:
+	case OK, None, Live, Upcoming:
 		return 0
 	case Unknown:
 		return 1
@@ -234,7 +235,7 @@ func segmentChanges(before, after Current, r monitor.Report) []change {
 	switch {
 	case outage:
 		present.state = NoMedia
-	case video.State == Unknown && audio.State == Unknown:
+	case (video.State == Unknown || video.State == None) && audio.State == Unknown:
 		present = change{Unknown, instant.Latest(video.Since, audio.Since)}
 	}
 	return signalled(trouble.NoMedia, NoMedia, r.Signals, present)

@@ -96,7 +96,7 @@ func TestAThirdDetectorFollowsFromItsRow(t *testing.T) {
 		}
 	})
 	t.Run("its word of health is its track's", func(t *testing.T) {
-		if got := monitor.TrackHealthValues(detector.Video); !slices.Equal(got, []monitor.TrackHealth{"ok", "black", "imaginary", "unknown"}) {
+		if got := monitor.TrackHealthValues(detector.Video); !slices.Equal(got, []monitor.TrackHealth{"ok", "black", "imaginary", "unknown", "none"}) {
 			t.Errorf("video: %q", got)
 		}
 		if got := monitor.TrackHealthValues(detector.Audio); !slices.Equal(got, []monitor.TrackHealth{"ok", "silent", "unknown"}) {

@@ -21,7 +21,8 @@ type Source struct {
 	Title    string   // for people
 	Studio   string   // where broadcasters look at their stream; empty: nowhere that has a name
 	StudioJa string   // its name in Japanese; empty: the same
-	Hosts    []string // of the URLs that people share; lower case, each without a port
+	Hosts    []string // of the URLs that people share; lower case, each without a port; none: any, by Scheme
+	Scheme   string   // that tells its URLs, which may be on any host, from all others, such as icy+; "": Hosts does
 	Accepted string   // what is accepted, in words
 	Prefix   string   // of every canonical URL of the source; it has no secret
 
@@ -50,13 +51,20 @@ type Source struct {
 	SecretHosts []string       // domains whose paths are signed; lower case
 	SecretPaths *regexp.Regexp // paths that are signed, also where they stand without their host; nil: none
 
+	// AudioOnly says that its streams have sound alone: no picture is expected, and none is missed.
+	AudioOnly bool
+
+	// Lasting says that a URL outlives its broadcasts, as the mount of a radio station does. While such a stream is
+	// watched, all but a refusal is an outage until its scheduled end (section 7.6).
+	Lasting bool
+
 	// Login has the names of the cookies of a login, as cookie.Site does; empty: no jar helps here (section 17.7).
 	Login [][]string
 }
 
 // Sources lists every kind of source. To add one, see "Adding something" in docs/architecture.md.
 // Only tests change the table.
-var Sources = []Source{youTube, twitch, twitCasting}
+var Sources = []Source{youTube, twitch, twitCasting, icy}
 
 // Site says whose cookies a source needs. An unknown source needs none.
 func (n SourceName) Site() (site cookie.Site) {
@@ -102,22 +110,26 @@ func ParseStreamURL(s string) (StreamURL, error) {
 	if err != nil {
 		return refuse("is not a URL", Sources...)
 	}
+	prefix, onWeb := strings.CutSuffix(u.Scheme, "https")
+	if !onWeb {
+		prefix, onWeb = strings.CutSuffix(u.Scheme, "http")
+	}
 	switch {
-	case u.Scheme != "https" && u.Scheme != "http":
+	case !onWeb:
 		return refuse("must start with https://", Sources...)
 	case u.User != nil:
 		return refuse("must not carry a user name", Sources...)
 	}
 	var hosts []string
 	for _, source := range Sources {
-		if slices.Contains(source.Hosts, strings.ToLower(u.Host)) {
+		if source.Scheme == prefix && (prefix != "" || slices.Contains(source.Hosts, strings.ToLower(u.Host))) {
 			id, why := source.ID(u)
 			if why != "" {
 				return refuse(why, source)
 			}
 			return StreamURL(source.Prefix + id), nil
 		}
-		hosts = append(hosts, source.Hosts[0])
+		hosts = append(hosts, source.Hosts[:min(1, len(source.Hosts))]...)
 	}
 	return refuse("is not on "+strings.Join(hosts, " or "), Sources...)
 }
@@ -137,7 +149,7 @@ func SourceOf(u StreamURL) Source {
 func (u StreamURL) Source() SourceName { return SourceOf(u).Name }
 
 // ID is the identifier of the stream within its source; for YouTube, 11
-// characters. It is "" for a URL that is not canonical.
+// characters, and for an audio stream the URL of its mount. It is "" for a URL that is not canonical.
 func (u StreamURL) ID() string {
 	source := SourceOf(u)
 	if source.Prefix == "" {
@@ -145,3 +157,6 @@ func (u StreamURL) ID() string {
 	}
 	return strings.TrimPrefix(string(u), source.Prefix)
 }
+
+// Page returns the address under which people see or hear the stream.
+func (u StreamURL) Page() string { return strings.TrimPrefix(string(u), SourceOf(u).Scheme) }

@@ -73,19 +73,24 @@ const (
 	Black   TrackHealth = "black"  // video only
 	Silent  TrackHealth = "silent" // audio only
 	Unknown TrackHealth = "unknown"
+	NoTrack TrackHealth = "none" // video only: no picture is expected
 )
 
 // Bad reports whether a detector finds trouble.
-func (h TrackHealth) Bad() bool { return h != OK && h != Unknown && h != "" }
+func (h TrackHealth) Bad() bool { return h != OK && h != Unknown && h != NoTrack && h != "" }
 
 // TrackHealthValues lists the values that a track may have: OK, those of its
-// detectors, Unknown.
+// detectors, Unknown; of the picture also NoTrack.
 func TrackHealthValues(t detector.Track) []TrackHealth {
 	list := []TrackHealth{OK}
 	for _, word := range detector.Conditions(t) {
 		list = append(list, TrackHealth(word))
 	}
-	return append(list, Unknown)
+	list = append(list, Unknown)
+	if t == detector.Video {
+		list = append(list, NoTrack)
+	}
+	return list
 }
 
 // Visibility says whether the worker can observe the stream (decision S15).

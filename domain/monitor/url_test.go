@@ -140,6 +140,45 @@ func TestAURLOfTwitCastingNamesAUser(t *testing.T) { // decision A1
 	}
 }
 
+func TestTheMountOfAnAudioStreamIsNormalisedOrRefused(t *testing.T) { // decision A1
+	for given, want := range map[string]monitor.StreamURL{
+		"icy+https://radio.example/live":         "icy+https://radio.example/live",
+		"ICY+HTTPS://Radio.Example:443/Live":     "icy+https://radio.example/Live",
+		"icy+http://radio.example:80":            "icy+http://radio.example/",
+		"icy+http://radio.example:443/;":         "icy+http://radio.example:443/;",
+		"icy+http://10.0.0.7:8000/a%20b/c%2Fd":   "icy+http://10.0.0.7:8000/a%20b/c%2Fd",
+		"icy+http://[2001:DB8::1]:8000/live":     "icy+http://[2001:db8::1]:8000/live",
+		"icy+https://[2001:db8::1]/stream.mp3":   "icy+https://[2001:db8::1]/stream.mp3",
+		"icy+https://radio.example/live?token=1": "icy+https://radio.example/live",
+		"icy+https://radio.example/live?":        "icy+https://radio.example/live",
+		"icy+https://www.youtube.com/watch.mp3":  "icy+https://www.youtube.com/watch.mp3",
+	} {
+		got, err := monitor.ParseStreamURL(given)
+		if err != nil || got != want || got.Source() != monitor.ICY || "icy+"+got.ID() != string(want) || got.Page() != got.ID() {
+			t.Errorf("%s is %s of %q, %v", given, got, got.Source(), err)
+		}
+		if again, err := monitor.ParseStreamURL(string(got)); err != nil || again != got {
+			t.Errorf("%s is stored as %s, %v", got, again, err)
+		}
+	}
+	for given, says := range map[string]string{
+		"icy+https:///live":                                      "names no host",
+		"icy+https:live":                                         "names no host",
+		"icy+https://radio.example:0/live":                       "port",
+		"icy+https://radio.example/live#now":                     "fragment",
+		"icy+https://me:pw@radio.example/live":                   "user name",
+		"icy+ftp://radio.example/live":                           "must start with https://",
+		"icecast+https://radio.example/live":                     "is not on",
+		"https://radio.example/live":                             "is not on",
+		"icy+https://radio.example/" + strings.Repeat("\"", 170): "512 characters",
+	} {
+		_, err := monitor.ParseStreamURL(given)
+		if code(err) != monitor.InvalidURL || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "icy+https://HOST:PORT/MOUNT") {
+			t.Errorf("%s: %v; want %q", given, err, says)
+		}
+	}
+}
+
 func TestACallbackURLIsAcceptedOrRefused(t *testing.T) { // decision A2
 	for _, s := range []string{
 		"https://example.com/hook", "http://10.0.0.1:8080/hook?x=1", "https://[2001:db8::1]/x", "https://例え.jp/hook",

@@ -39,13 +39,16 @@ func (w *Watcher) health(now time.Time) HealthChanged {
 		Stream: s.Stream,
 		Health: monitor.Health{Video: monitor.Unknown, Audio: monitor.Unknown, LastCheckAt: s.LastCheckAt},
 	}
+	if w.rules.AudioOnly {
+		h.Health.Video = monitor.NoTrack
+	}
 	if s.Blind.unseen(now, w.unseenLimit()) {
 		h.Stream = monitor.StreamUnknown
 		h.Health.Conditions, h.Health.Renditions = w.detectorStates(trackSet{}), s.Others.states(false)
 		return h
 	}
 	judged := trackSet{
-		Video: s.monitoring() && !s.Feeds.trackInOutage(detector.Video, now),
+		Video: s.monitoring() && !w.rules.AudioOnly && !s.Feeds.trackInOutage(detector.Video, now),
 		Audio: s.monitoring() && !s.Feeds.trackInOutage(detector.Audio, now),
 	}
 	if judged.Video {
@@ -63,7 +66,7 @@ func (w *Watcher) health(now time.Time) HealthChanged {
 // unknown.
 func (w *Watcher) detectorStates(judged trackSet) (states []monitor.DetectorState) {
 	optional := false
-	for d := range w.rules.running(trackSet{Video: true, Audio: true}) {
+	for d := range w.rules.running(w.rules.expected()) {
 		optional = optional || d.Optional
 		c := w.state.Conditions.of(d)
 		if !d.Optional && !c.bad(d) {

@@ -84,6 +84,9 @@ func (m manifests) switchTo(choices []choice) {
 	for _, f := range before {
 		analyses(m).apply(f)
 	}
+	for i := range choices {
+		choices[i].tracks = choices[i].tracks.and(m.rules.expected())
+	}
 	m.state.Feeds = before.replace(choices, m.now)
 	for _, f := range m.state.Feeds {
 		f.Egress, f.Header = m.state.Manifest.Egress, m.state.Manifest.Header
@@ -178,7 +181,7 @@ func (m manifests) recordNone(failure *Failure) {
 		return
 	}
 	if len(m.state.Feeds) == 0 && m.state.monitoring() {
-		m.state.Feeds = mediaFeeds{{Tracks: bothTracks}}
+		m.state.Feeds = mediaFeeds{{Tracks: m.rules.expected()}}
 	}
 	m.state.Blind.LastError = failure.Error()
 	for _, f := range m.state.Feeds {

@@ -78,6 +78,16 @@ func NewRequestHeader(fields map[string]string, cookies []Cookie, urls []string)
 	return h
 }
 
+// OwnRequestHeader returns a RequestHeader with all fields that the owner of a stream gives for the requests of its URL,
+// by their names in lower case; nil: there are none.
+func OwnRequestHeader(fields map[string]string, stream string) *RequestHeader {
+	u, err := url.Parse(stream)
+	if err != nil || len(fields) == 0 {
+		return nil
+	}
+	return &RequestHeader{Fields: fields, Origins: []string{originOf(u)}}
+}
+
 // matters reports whether a server may judge a request by a field. The others say what a client can read.
 func matters(name string) bool {
 	switch name {

@@ -94,6 +94,7 @@ func (a answers) handleWhileWaiting(o Resolution) {
 func (a answers) handleWhileMonitoring(o Resolution, mayBeBack bool) {
 	r, b := &a.state.Resolve, a.state.Broadcast
 	r.NextAt = a.now.Add(liveCheck)
+	o.State = a.rules.whileWatched(o.State, o.Began)
 	switch {
 	case o.State == Live && b.Returns > 0 && r.Claim.State == Ended && a.state.Feeds.ended():
 		manifests(a).adopt(o) // a site learns of an end later than its playlists, and of a return, too

@@ -83,6 +83,9 @@ type Rules struct {
 	StartTolerance time.Duration                   `json:"start_tolerance"`        // 7.3
 	Prefer         RenditionPreference             `json:"prefer"`
 
+	AudioOnly bool `json:"audio_only,omitempty"` // no picture is expected (monitor.Source.AudioOnly)
+	Lasting   bool `json:"lasting,omitempty"`    // not to be live is an outage until ScheduledEnd (monitor.Source.Lasting)
+
 	// Phase shortens the first CheckInterval, so that streams that begin to be watched at once are
 	// not checked at once ever after; 0 or more, less than CheckInterval.
 	Phase time.Duration `json:"phase,omitzero"`
@@ -141,6 +144,26 @@ func (w *Watcher) endSwitchedOff() {
 
 // runs reports whether a detector judges.
 func (r Rules) runs(d detector.Detector) bool { return !d.Optional || r.Thresholds[d.Name] > 0 }
+
+// expected returns the tracks that the stream has by its nature.
+func (r Rules) expected() trackSet { return trackSet{Video: !r.AudioOnly, Audio: true} }
+
+// whileWatched returns what an answer to a question that began at a time means for a stream that is watched. That a
+// lasting stream is not there is an outage until its scheduled end, and its end from then on.
+func (r Rules) whileWatched(answer StreamState, began time.Time) StreamState {
+	switch answer {
+	case Upcoming, Offline, Ended, NotALiveStream:
+	default:
+		return answer
+	}
+	switch {
+	case !r.Lasting:
+		return answer
+	case r.ScheduledEnd.IsZero(), began.Before(r.ScheduledEnd):
+		return Offline
+	}
+	return Ended
+}
 
 // setting returns a further setting of a detector.
 func (r Rules) setting(field string) float64 { return r.Settings[field] }

@@ -140,6 +140,8 @@ func TestTheChartLetsPodsConnectToWhatIsConfigured(t *testing.T) {
 		{"networkPolicy.apiServerPorts={16443}", "gateway", "10.0.0.7", 16443},
 		{`settings.CALLBACK_ALLOWED_NETWORKS=10.1.0.0/16\, fd00::/64`, "gateway", "10.1.2.3", 80},
 		{`settings.CALLBACK_ALLOWED_NETWORKS=10.1.0.0/16\, fd00::/64`, "gateway", "fd00::7", 8080},
+		{`settings.MEDIA_ALLOWED_NETWORKS=10.1.0.0/16\, fd00::/64`, "worker", "10.1.2.3", 8000},
+		{`settings.MEDIA_ALLOWED_NETWORKS=10.1.0.0/16\, fd00::/64`, "gateway", "fd00::7", 8000},
 		{"settings.EVIDENCE_S3_ENDPOINT=https://minio.example.com:9000", "gateway", "10.0.0.7", 9000},
 		{"secret.values.HTTPS_PROXY=http://proxy.example:3128", "gateway", "10.0.0.7", 3128},
 		{"networkPolicy.gatewayEgress[0].to[0].ipBlock.cidr=10.0.0.7/32", "gateway", "10.0.0.7", 25},

@@ -192,6 +192,7 @@ func TestEachSettingAcceptsOnlyItsRange(t *testing.T) {
 		"PUBLIC_URL":                    {[]string{"https://monitor.example.com", "http://h:8080/stream-monitor/"}, []string{"monitor.example.com", "https://h?x=1"}, `accepted is http(s)://HOST[:PORT]`},
 		"EVIDENCE_LINK_KEY":             {[]string{"0123456789abcdef", "0123456789abcdef, fedcba9876543210"}, []string{"hunter2", "hunter2,0123456789abcdef", "hunter2 hunter2 hunter2"}, `accepted are 1 to 4 keys`},
 		"SECRETS_KEY":                   {[]string{"0123456789abcdef", "0123456789abcdef, fedcba9876543210"}, []string{"hunter2", "hunter2,0123456789abcdef", "hunter2 hunter2 hunter2"}, `accepted are 1 to 4 keys`},
+		"MEDIA_ALLOWED_NETWORKS":        {[]string{"10.0.0.0/8", "10.1.2.3, fd00::/8"}, []string{"10.0.0.0/33", "example.com", "10.0.0.0/8,"}, `accepted are CIDRs`},
 		"CALLBACK_ALLOWED_NETWORKS":     {[]string{"10.0.0.0/8", "10.1.2.3, fd00::/8"}, []string{"10.0.0.0/33", "example.com", "10.0.0.0/8,"}, `accepted are CIDRs`},
 		"TRUSTED_PROXIES":               {[]string{"::1"}, []string{"proxy"}, `accepted are CIDRs`},
 		"TLS_CERT_FILE":                 {nil, []string{"/nowhere/at/all", os.TempDir()}, `accepted is a file that can be read`},

@@ -45,6 +45,12 @@ func parseNetworks(text string, _ *kong.Tag) (any, error) {
 	return webhook.ParseNetworks(text)
 }
 
+// parseNetworkList checks networks that are passed on as text.
+func parseNetworkList(text string, _ *kong.Tag) (any, error) {
+	_, err := webhook.ParseNetworks(text)
+	return text, err
+}
+
 func parseSigning(text string, _ *kong.Tag) (any, error) {
 	return webhook.ParseKeys(text)
 }

@@ -119,10 +119,20 @@ type WatchingFlags struct {
 	StreamRendition string `type:"choice" accept:"smallest,best" env:"STREAM_RENDITION" default:"smallest" help:"Quality to analyse: smallest (a tenth of the CPU, same result) or best."`
 	EvidenceCapture string `type:"choice" accept:"on,off" env:"EVIDENCE_CAPTURE" default:"on" help:"Capture pictures, sound levels and clips of alerts (on), or spare their CPU and storage (off)."`
 	EvidenceBudget  string `name:"evidence-budget-mib" type:"numeral" min:"1" max:"1048576" env:"EVIDENCE_BUDGET_MIB" default:"256" placeholder:"MIB" help:"MiB of temporary files that the captures of all streams on one host (in Kubernetes: of one pod) may hold at a time."`
+	MediaAllowed    string `type:"networklist" name:"media-allowed-networks" env:"MEDIA_ALLOWED_NETWORKS" kept:"" placeholder:"CIDR,…" help:"Private networks in which audio streams of your own may be. Default: none."`
 	HTTPProxy       string `type:"proxy" secret:"" name:"http-proxy" env:"HTTP_PROXY,http_proxy" placeholder:"URL" help:"Proxy for http requests to YouTube; never used for webhooks."`
 	HTTPSProxy      string `type:"proxy" secret:"" name:"https-proxy" env:"HTTPS_PROXY,https_proxy" placeholder:"URL" help:"Proxy for https requests to YouTube; never used for webhooks."`
 	EgressProxies   string `type:"egress" secret:"" name:"egress-proxies" env:"EGRESS_PROXIES" kept:"" placeholder:"URL,…" help:"Several ways to YouTube, in place of HTTP_PROXY and HTTPS_PROXY: URLs of proxies, and the word direct for this machine's own address. Each stream uses one of them until YouTube refuses it. Default: none."`
 	EgressQuestions string `name:"egress-questions-per-hour" type:"numeral" min:"0" max:"1000000" env:"EGRESS_QUESTIONS_PER_HOUR" kept:"" default:"0" placeholder:"N" help:"How many questions about streams each way may ask YouTube in an hour before waiting streams are polled less often; 0: any number. Each worker process or pod counts for itself."`
+}
+
+// MediaNetworks returns the networks of MEDIA_ALLOWED_NETWORKS.
+func (f WatchingFlags) MediaNetworks() []netip.Prefix {
+	networks, err := webhook.ParseNetworks(f.MediaAllowed)
+	if err != nil { // the parser of the setting has accepted it
+		return nil
+	}
+	return networks
 }
 
 // Egress returns the proxies of EGRESS_PROXIES, and how many questions each may ask in an hour.

@@ -33,6 +33,7 @@ var parsers = map[string]parser{
 	"dnslabel":      parseDNSLabel,
 	"monitor":       parseMonitor,
 	"dnsname":       parseDNSName,
+	"networklist":   parseNetworkList,
 	"networks":      parseNetworks,
 	"path":          parsePath,
 	"providerurl":   parseProviderURL,

@@ -106,7 +106,9 @@ func (d Doctor) Examine(ctx context.Context, w io.Writer) (ok bool, err error) {
 		d.launcher, toolsCheck{d.Settings, d.Now}.run, d.confinement, d.openFiles, d.database, d.cookieJars, d.channels, d.cluster, d.dataDirectory, d.evidence, d.keys, d.opinion, d.youTubeAPI, d.ingest,
 	}
 	for _, source := range monitor.Sources {
-		checks = append(checks, sourceCheck{d.Settings, source, d.LookupHost, d.Probers[source.Name]}.run)
+		if len(source.Hosts) > 0 { // else its streams are anywhere
+			checks = append(checks, sourceCheck{d.Settings, source, d.LookupHost, d.Probers[source.Name]}.run)
+		}
 	}
 	for _, check := range checks {
 		findings = append(findings, check(ctx)...)

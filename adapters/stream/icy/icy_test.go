@@ -1,0 +1,394 @@
+package icy_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/stream-monitor/stream-monitor/adapters/stream/icy"
+	"github.com/stream-monitor/stream-monitor/application/worker"
+	"github.com/stream-monitor/stream-monitor/application/worker/request"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
+)
+
+var (
+	_ worker.Media    = (*icy.Receiver)(nil)
+	_ worker.Resolver = icy.Resolver{}
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	mount  = "http://radio.example:8000/live"
+	stream = monitor.StreamURL("icy+" + mount)
+)
+
+// mp3Frame is a frame of MP3 with 128 kbit/s and 48 kHz: 384 bytes and 24 ms.
+var mp3Frame = append([]byte{0xff, 0xfb, 0x94, 0x00}, make([]byte, 380)...)
+
+// aacFrame is an ADTS frame of 100 bytes and 64 ms, at 16 kHz.
+var aacFrame = append([]byte{0xff, 0xf1, 0x60, 0x40, 0x0c, 0x9f, 0xfc}, make([]byte, 93)...)
+
+// station is a server that sends frames of 24 ms at their own pace, in virtual time.
+type station struct {
+	status  int           // 0: 200
+	reason  string        // of the status line; empty: the usual one
+	burst   time.Duration // of media at once
+	ends    time.Duration // after so long the server closes the connection; 0: never
+	fails   error         // of the request
+	quiet   time.Duration // before the first byte
+	body    io.Reader     // in place of sound
+	kind    string        // Content-Type
+	opened  atomic.Int32
+	closed  atomic.Int32
+	address string
+	header  *watch.RequestHeader
+}
+
+// Open is icy.Open.
+func (s *station) Open(ctx context.Context, url string) (*http.Response, error) {
+	s.opened.Add(1)
+	s.address, s.header = url, request.Header(ctx)
+	if s.fails != nil {
+		return nil, s.fails
+	}
+	code := max(s.status, http.StatusOK)
+	if s.status == 0 {
+		code = http.StatusOK
+	}
+	reason := s.reason
+	if reason == "" {
+		reason = http.StatusText(code)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	resp := &http.Response{
+		StatusCode: code, Status: fmt.Sprintf("%d %s", code, reason),
+		Header:  http.Header{"Content-Type": {s.kind}, "Icy-Name": {"Example\tRadio"}, "Icy-Br": {"128"}},
+		Request: req,
+	}
+	var body io.Reader = &sound{ctx: ctx, station: s, began: time.Now().Add(s.quiet - s.burst), end: time.Now().Add(s.ends)}
+	if s.body != nil {
+		body = s.body
+	}
+	if b, ok := body.(*steps); ok {
+		b.ctx = ctx
+	}
+	resp.Body = closing{body, &s.closed}
+	return resp, nil
+}
+
+type closing struct {
+	io.Reader
+
+	closed *atomic.Int32
+}
+
+func (c closing) Close() error { c.closed.Add(1); return nil }
+
+// sound yields one frame at a time.
+type sound struct {
+	ctx        context.Context
+	station    *station
+	began, end time.Time
+	frames     int
+}
+
+func (s *sound) Read(p []byte) (int, error) {
+	at := s.began.Add(time.Duration(s.frames+1) * 24 * time.Millisecond)
+	if s.station.ends > 0 && at.After(s.end) {
+		return 0, io.EOF
+	}
+	select {
+	case <-time.After(time.Until(at)):
+	case <-s.ctx.Done():
+		return 0, watch.NewFailure(watch.FailureNetwork, "stopped")
+	}
+	s.frames++
+	return copy(p, mp3Frame), nil
+}
+
+// read returns the segments that a reading lists now, or its failure.
+func read(t *testing.T, r *icy.Receiver) (segments []watch.Segment, failure string) {
+	t.Helper()
+	p := r.ReadPlaylist(t.Context(), mount)
+	if p.URL != mount {
+		t.Errorf("the playlist is of %s", p.URL)
+	}
+	if p.Failure != nil {
+		failure = p.Failure.Error()
+	}
+	return p.Segments, failure
+}
+
+func TestAnEndlessStreamIsListedAsSegmentsOfWholeFrames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &station{}
+		r := icy.NewReceiver(s.Open)
+		began := time.Now()
+		segments, failure := read(t, r)
+		expect.Equal(t, "the failure", failure, "")
+		if took := time.Since(began).Round(time.Millisecond); len(segments) != 1 || took != 4008*time.Millisecond {
+			t.Fatalf("after %v there are %d segments", took, len(segments))
+		}
+		first := segments[0]
+		expect.Equal(t, "the length of a segment", first.Duration, 4008*time.Millisecond) // 167 frames
+		expect.Equal(t, "its end", first.End().Sub(time.Now()).Round(time.Millisecond), 0)
+		expect.Equal(t, "its container", first.Container, "mp3")
+		if body := must.Get(io.ReadAll(must.Get(r.FetchSegment(t.Context(), first))(t)))(t); !bytes.Equal(body, bytes.Repeat(mp3Frame, 167)) {
+			t.Errorf("it has %d bytes", len(body))
+		}
+		time.Sleep(3 * time.Minute)
+		segments, _ = read(t, r)
+		expect.Equal(t, "the segments that are kept", len(segments), 15)
+		for i, s := range segments[1:] {
+			if !s.ProgramTime.Equal(segments[i].End()) || s.Same(segments[i]) || s.ID() == segments[i].ID() {
+				t.Errorf("segment %d begins at %v, the one before ends at %v", i+1, s.ProgramTime, segments[i].End())
+			}
+		}
+		if _, err := r.FetchSegment(t.Context(), first); err == nil || !strings.Contains(err.Error(), "kept no more") {
+			t.Errorf("the first segment after minutes: %v", err)
+		}
+		expect.Equal(t, "requests", s.opened.Load(), 1)
+		r.Close()
+		expect.Equal(t, "requests that are closed", s.closed.Load(), 1)
+	})
+}
+
+func TestTheSecretOfAStreamIsInItsRequestsAlone(t *testing.T) { // decision A1
+	synctest.Test(t, func(t *testing.T) {
+		s := &station{}
+		r := icy.NewReceiver(s.Open)
+		defer r.Close()
+		ctx := request.WithSecret(t.Context(), monitor.StreamSecret{Query: "?token=abc", Headers: map[string]string{"x-pass": "abc"}})
+		asked := func(who string) {
+			t.Helper()
+			expect.Equal(t, "the URL that "+who+" requests", s.address, mount+"?token=abc")
+			expect.Equal(t, "its header field", s.header.For(must.Get(url.Parse(s.address))(t))["x-pass"], "abc")
+			s.address, s.header = "", nil
+		}
+		answer := icy.NewResolver(s.Open).Resolve(ctx, stream)
+		asked("the resolver")
+		p := r.ReadPlaylist(ctx, mount)
+		asked("the receiver")
+		if shown := fmt.Sprintf("%+v %+v", answer, p); answer.State != watch.Live || len(p.Segments) != 1 || strings.Contains(shown, "abc") {
+			t.Errorf("answered %s", shown)
+		}
+	})
+}
+
+func TestWhatAServerSendsAtOnceIsOlderThanNow(t *testing.T) {
+	for _, burst := range []time.Duration{0, 2 * time.Second, 10 * time.Second, 30 * time.Second} {
+		t.Run(burst.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &station{burst: burst}
+				r := icy.NewReceiver(s.Open)
+				defer r.Close()
+				for range 10 {
+					segments, failure := read(t, r)
+					newest := segments[len(segments)-1]
+					if late := time.Since(newest.End()); failure != "" || late < -time.Second || late > 9*time.Second {
+						t.Errorf("the newest segment ended %v ago; %s", late, failure)
+					}
+					if !slices.IsSortedFunc(segments, func(a, b watch.Segment) int { return a.ProgramTime.Compare(b.ProgramTime) }) {
+						t.Errorf("the segments are not in order: %v", segments)
+					}
+					for i, next := range segments[1:] {
+						if next.Same(segments[i]) {
+							t.Error("two segments look like one")
+						}
+					}
+					time.Sleep(2 * time.Second)
+				}
+			})
+		})
+	}
+}
+
+func TestARequestThatEndsIsMadeAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &station{ends: 20 * time.Second, burst: 4 * time.Second}
+		r := icy.NewReceiver(s.Open)
+		defer r.Close()
+		read(t, r)
+		time.Sleep(60 * time.Second)
+		segments, failure := read(t, r)
+		expect.Equal(t, "the failure", failure, "")
+		expect.Equal(t, "requests", s.opened.Load(), 3)
+		if late := time.Since(segments[len(segments)-1].End()); late > 9*time.Second {
+			t.Errorf("the newest segment ended %v ago", late)
+		}
+	})
+	t.Run("but not again and again, if it has hardly begun", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := &station{ends: 5 * time.Second}
+			r := icy.NewReceiver(s.Open)
+			defer r.Close()
+			read(t, r)
+			time.Sleep(60 * time.Second)
+			expect.Equal(t, "requests", s.opened.Load(), 1)
+			_, failure := read(t, r)
+			expect.Equal(t, "the failure of the next reading, which has had a segment", failure, "")
+			expect.Equal(t, "requests", s.opened.Load(), 2)
+		})
+	})
+	t.Run("a mount that is gone is a failure at each reading, until it is back", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := &station{}
+			r := icy.NewReceiver(s.Open)
+			defer r.Close()
+			for i, c := range []struct {
+				station *station
+				failure string
+			}{
+				{&station{status: 404}, "network: radio.example:8000: answered 404 Not Found: nobody feeds the mount now"},
+				{&station{status: 401, reason: "Service Unavailable"}, "network: radio.example:8000: answered 401 Service Unavailable: nobody feeds the mount now"},
+				{&station{status: 403}, "network: radio.example:8000: answered 403 Forbidden"},
+				{&station{status: 500}, "network: radio.example:8000: answered 500 Internal Server Error"},
+				{&station{fails: watch.NewFailure(watch.FailureNetwork, "radio.example cannot be reached")}, "network: radio.example cannot be reached"},
+				{&station{body: strings.NewReader("<html>")}, "network: radio.example:8000: ended the stream"},
+				{&station{body: strings.NewReader(strings.Repeat("<html>", 20000))}, "undecodable: neither MP3 nor AAC (ADTS): no frame in 65536 bytes"},
+				{&station{quiet: time.Minute}, "network: radio.example:8000: no 4s of sound came within 15s"},
+			} {
+				s := c.station
+				r := icy.NewReceiver(s.Open)
+				_, failure := read(t, r)
+				expect.Equal(t, fmt.Sprint("failure ", i), failure, c.failure)
+				r.Close()
+			}
+			s.status = 404
+			read(t, r)
+			s.status = 0
+			segments, failure := read(t, r)
+			if failure != "" || len(segments) != 1 {
+				t.Errorf("after its return: %d segments, %s", len(segments), failure)
+			}
+		})
+	})
+}
+
+func TestAReceiverEndsWithItsWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &station{quiet: time.Hour}
+		r := icy.NewReceiver(s.Open)
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		began := time.Now()
+		r.ReadPlaylist(ctx, mount)
+		expect.Equal(t, "how long a cancelled reading takes", time.Since(began), time.Second)
+		r.Close()
+		expect.Equal(t, "requests that are closed", s.closed.Load(), 1)
+		if _, failure := read(t, r); failure == "" {
+			t.Error("it reads after Close")
+		}
+		r.Close()
+	})
+}
+
+func TestTheStateOfAMountFollowsFromItsAnswer(t *testing.T) {
+	noise := func(b []byte, n int) io.Reader {
+		return io.MultiReader(strings.NewReader("ID3\x04garbage\xff"), bytes.NewReader(bytes.Repeat(b, n)))
+	}
+	for name, c := range map[string]struct {
+		station *station
+		state   watch.StreamState
+		detail  string
+	}{
+		"MP3":                     {&station{}, watch.Live, ""},
+		"MP3 after a tag":         {&station{body: noise(mp3Frame, 9)}, watch.Live, ""},
+		"AAC":                     {&station{body: noise(aacFrame, 9)}, watch.Live, ""},
+		"no encoder":              {&station{status: 404}, watch.Upcoming, "radio.example:8000: answered 404 Not Found: nobody feeds the mount now"},
+		"no encoder at SHOUTcast": {&station{status: 401, reason: "Service Unavailable"}, watch.Upcoming, "nobody feeds the mount now"},
+		"no room":                 {&station{status: 403}, watch.Upcoming, "answered 403"},
+		"a login":                 {&station{status: 401}, watch.Private, "answered 401"},
+		"too often":               {&station{status: 429}, watch.RateLimited, "answered 429"},
+		"a broken server":         {&station{status: 500}, watch.Unreachable, "answered 500"},
+		"no server":               {&station{fails: watch.NewFailure(watch.FailureNetwork, "radio.example cannot be reached")}, watch.Unreachable, "radio.example cannot be reached"},
+		"a page":                  {&station{body: strings.NewReader("<html>"), kind: "text/html; charset=utf-8"}, watch.NotALiveStream, "radio.example:8000 sends text/html and neither MP3 nor AAC (ADTS); expected is the stream itself"},
+		"a playlist":              {&station{body: strings.NewReader("[playlist]\nFile1=http://x/"), kind: "audio/x-scpls"}, watch.NotALiveStream, "sends audio/x-scpls"},
+		"Ogg":                     {&station{body: strings.NewReader("OggS" + strings.Repeat("x", 70000)), kind: "application/ogg"}, watch.NotALiveStream, "sends application/ogg"},
+		"too fast":                {&station{body: failing{watch.NewFailure(watch.FailureTooLarge, "too fast")}}, watch.NotALiveStream, "too fast"},
+		"a broken connection":     {&station{body: failing{watch.NewFailure(watch.FailureNetwork, "broken")}}, watch.Unreachable, "broken"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := c.station
+				got := icy.NewResolver(s.Open).Resolve(t.Context(), stream)
+				if got.State != c.state || !strings.Contains(got.Detail, c.detail) || got.Source != "icy" {
+					t.Errorf("got %+v", got)
+				}
+				if c.state == watch.Live {
+					expect.Equal(t, "the rendition", got.Renditions, []watch.Rendition{{URL: mount, Bandwidth: 128000, HasAudio: true}})
+					expect.Equal(t, "the title", got.Title, "Example Radio")
+				}
+				if s.fails == nil && s.closed.Load() != 1 {
+					t.Error("the request is not closed")
+				}
+			})
+		})
+	}
+}
+
+// failing is a body that cannot be read.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+// Whatever lies between frames, and wherever the bytes are split, the segments have the frames and nothing else.
+func TestSegmentsHaveFramesAlone(t *testing.T) {
+	var dirty, clean []byte
+	for i := range 500 {
+		dirty, clean = append(dirty, mp3Frame...), append(clean, mp3Frame...)
+		if i%100 == 50 {
+			dirty = append(dirty, bytes.Repeat([]byte{0xff, 0xfb, 0x00}, i)...)
+		}
+	}
+	for _, step := range []int{1, 7, 384, 385, 4096} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &station{body: &steps{rest: dirty, step: step}}
+			r := icy.NewReceiver(s.Open)
+			defer r.Close()
+			segments, failure := read(t, r)
+			if len(segments) == 0 {
+				t.Fatal(failure)
+			}
+			body := must.Get(io.ReadAll(must.Get(r.FetchSegment(t.Context(), segments[0]))(t)))(t)
+			if !bytes.Equal(body, clean[:167*384]) {
+				t.Errorf("in steps of %d bytes the first segment has %d bytes", step, len(body))
+			}
+		})
+	}
+}
+
+// steps yields some bytes at a time, and then nothing.
+type steps struct {
+	ctx  context.Context
+	rest []byte
+	step int
+}
+
+func (s *steps) Read(p []byte) (int, error) {
+	if len(s.rest) == 0 {
+		<-s.ctx.Done()
+		return 0, io.EOF
+	}
+	n := copy(p[:min(s.step, len(p))], s.rest)
+	s.rest = s.rest[n:]
+	return n, nil
+}

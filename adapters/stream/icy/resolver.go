@@ -1,0 +1,116 @@
+package icy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/stream"
+	"github.com/stream-monitor/stream-monitor/application/worker"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// lookLimit is the time limit of a look at a stream.
+const lookLimit = 20 * time.Second
+
+// Source makes the adapters of audio streams.
+func Source(t stream.Tools) worker.Source {
+	return worker.Source{Resolver: NewResolver(t.Endless), Media: func() worker.Media { return NewReceiver(t.Endless) }}
+}
+
+// Resolver is a worker.Resolver: it requests the stream and looks at the first frames. It may be used concurrently.
+//
+//	frames of MP3 or AAC        ▶ live
+//	404, 410, ICY 401           ▶ upcoming: nobody feeds the mount
+//	403                         ▶ upcoming: Icecast has no room for a further listener, or lets nobody listen
+//	401                         ▶ private: listeners need a login
+//	200 without such frames     ▶ not a live stream
+//	anything else               ▶ the state is unknown
+type Resolver struct{ open Open }
+
+// NewResolver makes a Resolver.
+func NewResolver(open Open) Resolver { return Resolver{open} }
+
+// Resolve implements worker.Resolver. It blocks for at most lookLimit.
+func (r Resolver) Resolve(ctx context.Context, url monitor.StreamURL) watch.Resolution {
+	ctx, cancel := context.WithTimeout(ctx, lookLimit)
+	defer cancel()
+	answer := watch.Resolution{Source: string(monitor.ICY)}
+	mount := url.ID()
+	resp, err := request(ctx, r.open, mount)
+	if err == nil {
+		defer func() { _ = resp.Body.Close() }()
+		err = look(resp)
+	}
+	if err != nil {
+		answer.State, answer.Detail = stateOf(err), err.Error()
+		if failure, ok := errors.AsType[*watch.Failure](err); ok {
+			answer.Detail = failure.Detail
+		}
+		return answer
+	}
+	kilobits, _ := strconv.Atoi(resp.Header.Get("Icy-Br")) // 0: it is not said
+	answer.State, answer.Title = watch.Live, monitor.CleanLine(resp.Header.Get("Icy-Name"))
+	answer.Renditions = []watch.Rendition{{URL: mount, Bandwidth: max(0, kilobits) * 1000, HasAudio: true}}
+	return answer
+}
+
+// errOther says that a response is no audio stream.
+type errOther struct{ error }
+
+// look reads the first frames of a stream.
+func look(resp *http.Response) error {
+	var c cutter
+	buffer := make([]byte, readSize)
+	for c.length == 0 {
+		n, err := resp.Body.Read(buffer)
+		whole, strange := c.add(buffer[:n])
+		if len(whole) > 0 {
+			return nil
+		}
+		switch {
+		case strange != nil, err == io.EOF && c.length == 0:
+			return errOther{fmt.Errorf("%s sends %s and neither MP3 nor AAC (ADTS); expected is the stream itself, and not its page, nor an .m3u or .pls that names it",
+				resp.Request.URL.Host, contentType(resp))}
+		case err != nil && c.length == 0:
+			return err
+		}
+	}
+	return nil
+}
+
+// contentType returns what a response says that it has.
+func contentType(resp *http.Response) string {
+	if t, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); err == nil {
+		return t
+	}
+	return "something"
+}
+
+// stateOf returns what the error of a look says about the stream.
+func stateOf(err error) watch.StreamState {
+	if status, ok := errors.AsType[*statusError](err); ok {
+		switch {
+		case status.missing(), status.code == http.StatusForbidden:
+			return watch.Upcoming
+		case status.code == http.StatusUnauthorized:
+			return watch.Private
+		case status.code == http.StatusTooManyRequests:
+			return watch.RateLimited
+		}
+		return watch.Unreachable
+	}
+	if _, ok := errors.AsType[errOther](err); ok {
+		return watch.NotALiveStream
+	}
+	if failure, ok := errors.AsType[*watch.Failure](err); ok && failure.Kind == watch.FailureTooLarge {
+		return watch.NotALiveStream
+	}
+	return watch.Unreachable
+}
