@@ -45,7 +45,7 @@ export interface Sums {
   conditions: Record<string, { sec: number; times: number; lasts: boolean }>;
 }
 
-const quiet = ["ok", "live", "upcoming", "unknown"];
+const quiet = ["ok", "live", "upcoming", "unknown", "none"];
 
 // sumUp adds up the shares of all buckets until now. A condition counts once for buckets in a row.
 export function sumUp({ buckets, bucket_sec: sec }: Timeline, now: number): Sums {

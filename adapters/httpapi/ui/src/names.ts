@@ -22,7 +22,13 @@ export const channelOf = (m: Named) => first(m.metadata, ["channel_name", "chann
 export const titleOf = (m: Named) => first(m.metadata, ["stream_title", "title"]);
 export const groupOf = (m: Named) => first(m.metadata, ["group", "agency", "category"]);
 
-export const shortURL = (streamURL: string) => streamURL.replace(/^https?:\/\/(www\.)?/, "");
+// isOwn reports whether a stream is on a server of one's own, so that no platform says how it is.
+export const isOwn = (streamURL: string) => streamURL.startsWith("icy+");
+
+// pageOf is the address of a stream where people see or hear it.
+export const pageOf = (streamURL: string) => streamURL.replace(/^icy\+/, "");
+
+export const shortURL = (streamURL: string) => pageOf(streamURL).replace(/^https?:\/\/(www\.)?/, "");
 
 // nameOf is never empty: channel, else title, else the id of the video, else the address.
 export const nameOf = (m: Named) => channelOf(m) || titleOf(m) || videoOf(m.stream_url) || shortURL(m.stream_url);

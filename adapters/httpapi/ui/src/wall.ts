@@ -40,9 +40,9 @@ export function lasting(monitor: Monitor | null, incident: Incident | null): Con
   }
   if (!isActive(monitor)) return null;
   const { health, stream_status, last_error } = monitor!;
-  const bad = [health.video, health.audio].find((state) => state !== "ok" && state !== "unknown");
+  const bad = [health.video, health.audio].find((state) => !["ok", "unknown", "none"].includes(state));
   if (bad) return untoldOf(detectorOf(bad)?.condition ?? bad);
-  const unseen = stream_status === "unknown" || (stream_status === "live" && health.video === "unknown" && health.audio === "unknown");
+  const unseen = stream_status === "unknown" || (stream_status === "live" && health.video !== "ok" && health.audio === "unknown");
   return unseen && last_error ? untoldOf("blind") : null;
 }
 

@@ -1,6 +1,7 @@
 // The sentences that say why there is an incident, from the numbers of its condition.
 import { detectorOf, detectorWords, filled } from "./detectors";
 import { text } from "./i18n";
+import { isOwn } from "./names";
 import { reasonWord } from "./refusals";
 import { isLate } from "./store";
 import { clockDay, decimal, duration, secondsBetween, wholeDuration } from "./time";
@@ -38,7 +39,7 @@ export function alertOf(condition: Condition, monitor: Monitor | null): string {
   return words.andMeans(raised, filled(means, Object.fromEntries(values)));
 }
 
-// stillWorking says what still works by now: where to look first.
+// stillWorking says what still works by now: where to look first. It is empty if there is nothing else.
 export function stillWorking(condition: Condition, monitor: Monitor): string {
   const words = text.value.why;
   const parts: string[] = [];
@@ -48,9 +49,9 @@ export function stillWorking(condition: Condition, monitor: Monitor): string {
     return state === "ok" ? track.ok : (detectorWords(detectorOf(state))?.state ?? track.bad);
   };
   const judged = detectorOf(condition.name)?.track;
-  if (judged !== "video") parts.push(say(health.video, words.picture));
+  if (judged !== "video" && health.video !== "none") parts.push(say(health.video, words.picture));
   if (judged !== "audio") parts.push(say(health.audio, words.sound));
-  parts.push(words.stream[monitor.stream_status]);
+  if (!isOwn(monitor.stream_url)) parts.push(words.stream[monitor.stream_status]);
   const joined = parts.join(text.value.common.listComma);
-  return words.now(joined) + text.value.common.stop;
+  return joined && words.now(joined) + text.value.common.stop;
 }

@@ -59,6 +59,7 @@ const spanStates: Record<string, SpanState> = {
   late: "warning",
   blind: "warning",
   unknown: "unknown",
+  none: "none",
 };
 
 export const spanState = (state: string): SpanState => spanStates[state] ?? "trouble";

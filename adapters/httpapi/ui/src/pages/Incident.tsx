@@ -6,7 +6,7 @@ import { episodeOf, useDeliveries, useEvidence } from "../evidence";
 import { text } from "../i18n";
 import { earlierOwners, firstCondition, lastedSec, sinceOf, troubleTimes } from "../incidentlist";
 import { endOf, isTaken, worst } from "../incident";
-import { channelOf, nameOf, shortURL, titleOf } from "../names";
+import { channelOf, nameOf, pageOf, shortURL, titleOf } from "../names";
 import { hintsOf } from "../hints";
 import { ActionBar } from "../parts/ActionBar";
 import { OnsetTimeline } from "../parts/OnsetTimeline";
@@ -120,7 +120,7 @@ function Head({ incident, stream }: { incident: Data; stream: Parameters<typeof 
         </h1>
         <p class="lead">
           {title && <Stranger>{title}</Stranger>}{" "}
-          <a class="tag" href={incident.stream_url} target="_blank" rel="noreferrer noopener">
+          <a class="tag" href={pageOf(incident.stream_url)} target="_blank" rel="noreferrer noopener">
             <Glyph name="link" />
             {shortURL(incident.stream_url)}
           </a>

@@ -4,7 +4,7 @@ import { useEffect } from "preact/hooks";
 import { describe, run, type Said } from "../actions";
 import { APIError, monitors as api } from "../api";
 import { text } from "../i18n";
-import { groupOf, nameOf, shortURL, titleOf, channelOf } from "../names";
+import { groupOf, nameOf, pageOf, shortURL, titleOf, channelOf } from "../names";
 import { Broadcast } from "../parts/Broadcast";
 import { Allowed } from "../parts/Allowed";
 import { changing } from "../parts/ChangeForm";
@@ -169,7 +169,7 @@ function Facts({ monitor, incident }: { monitor: Data; incident: Incident | null
   const today = now.peek();
   return (
     <p class="monitor-facts">
-      <a href={monitor.stream_url} target="_blank" rel="noreferrer noopener">
+      <a href={pageOf(monitor.stream_url)} target="_blank" rel="noreferrer noopener">
         <Glyph name="link" />
         <b class="mono">{shortURL(monitor.stream_url)}</b>
       </a>

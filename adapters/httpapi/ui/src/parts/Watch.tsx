@@ -1,4 +1,5 @@
 import { text } from "../i18n";
+import { pageOf } from "../names";
 import { Glyph } from "./Glyph";
 
 // Watch opens the stream where viewers see it.
@@ -7,7 +8,7 @@ export function Watch({ url }: { url: string }) {
   const onYouTube = URL.canParse(url) && /(^|\.)youtube\.com$/.test(new URL(url).hostname);
   const word = onYouTube ? words.watchOnYouTube : words.watchStream;
   return (
-    <a class="btn watch" aria-label={word} href={url} target="_blank" rel="noreferrer noopener">
+    <a class="btn watch" aria-label={word} href={pageOf(url)} target="_blank" rel="noreferrer noopener">
       <Glyph name="play" />
       <span>{word}</span>
     </a>

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { lineOf, nameOf } from "../../src/names";
+import { lineOf, nameOf, pageOf } from "../../src/names";
 
 const stream_url = "https://www.youtube.com/watch?v=dQw4w9WgXcQ";
 
@@ -10,6 +10,8 @@ test("a stream without channel and title is called by its video, with its addres
     assert.equal(lineOf({ stream_url, metadata }), "youtube.com/watch?v=dQw4w9WgXcQ");
   }
   assert.equal(nameOf({ stream_url: "https://example.com/live/1" }), "example.com/live/1");
+  assert.equal(nameOf({ stream_url: "icy+http://radio.example:8000/live" }), "radio.example:8000/live");
+  assert.equal(pageOf("icy+http://radio.example:8000/live"), "http://radio.example:8000/live");
   assert.equal(nameOf({ stream_url: "https://example.com/live/1?v=" }), "example.com/live/1?v=");
 });
 

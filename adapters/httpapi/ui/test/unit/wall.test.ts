@@ -87,6 +87,8 @@ test("what cannot be seen is neither on air without trouble nor waiting", () => 
     [seen("initializing", { stream_status: "unknown", health: unknown, last_error: "blocked: proxy" }), "warning"],
     [seen("monitoring", { stream_status: "unknown", health: unknown, last_error: "blocked: 429" }), "warning"],
     [seen("monitoring", { health: unknown, last_error: "network: refused" }), "warning"],
+    [seen("monitoring", { health: { video: "none", audio: "unknown" }, last_error: "network: refused" }), "warning"],
+    [seen("monitoring", { health: { video: "none", audio: "ok" }, last_error: "network: refused" }), "on_air"],
     [seen("waiting", { stream_status: "upcoming", health: unknown, last_error: "blocked: 429" }), "waiting"],
     [seen("initializing", { stream_status: "unknown", health: unknown }), "waiting"],
     [seen("monitoring", { last_error: "blocked: 429" }), "on_air"],
@@ -95,6 +97,7 @@ test("what cannot be seen is neither on air without trouble nor waiting", () => 
     assert.equal(stateOf(m, null, now), want);
     assert.equal(lasting(m, null)?.name ?? null, want === "warning" ? "blind" : null);
   }
+  assert.equal(lasting(seen("monitoring", { health: { video: "none", audio: "silent" } }), null)?.name, "silent");
 });
 
 test("a failed monitor is in trouble although nobody watches it any more", () => {

@@ -35,8 +35,10 @@ test("a third detector is spoken of in the words of its row", () => {
   const imagined = { ...black(12), name: "imagined", alert: { ...alert, criteria: { difference: 0.25 } } };
   assert.equal(whyOf(imagined, null, begin), "Imagined for 12 s.");
   assert.equal(alertOf(imagined, null), "Alert raised after 11 s (limit 10 s). Imagined is a difference over 0.25.");
-  const monitor = (video: string, audio: string) => ({ monitor_id: "m", stream_status: "live", health: { video, audio } }) as Monitor;
+  const monitor = (video: string, audio: string, stream_url = "https://www.youtube.com/watch?v=dQw4w9WgXcQ") => ({ monitor_id: "m", stream_url, stream_status: "live", health: { video, audio } }) as Monitor;
   assert.equal(stillWorking(imagined, monitor("imaginary", "ok")), "Now: sound good, YouTube says live.");
+  assert.equal(stillWorking({ ...imagined, name: "no_media" }, monitor("none", "ok", "icy+https://radio.example/live")), "Now: sound good.");
+  assert.equal(stillWorking({ ...imagined, name: "silent" }, monitor("none", "silent", "icy+https://radio.example/live")), "");
   assert.equal(stillWorking({ ...imagined, name: "silent" }, monitor("imaginary", "silent")), "Now: imagined, YouTube says live.");
   assert.equal(stillWorking({ ...imagined, name: "no_media" }, monitor("ok", "silent")), "Now: picture good, silent, YouTube says live.");
 });

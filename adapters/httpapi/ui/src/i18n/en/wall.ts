@@ -69,7 +69,7 @@ export const wall = {
   livePicture: (name: string, time: string) => `${name} at ${time}`,
   pictureOf: (what: string, name: string) => `${what}: ${name}`,
   columns: { place: "No.", state: "State", picture: "Now", channel: "Channel", title: "Title", hour: "Last hour", video: "Picture", audio: "Sound", status: "YouTube" },
-  words: { ok: "good", unknown: "not known", live: "live", upcoming: "upcoming", ended: "ended" },
+  words: { ok: "good", unknown: "not known", none: "none", live: "live", upcoming: "upcoming", ended: "ended" },
   empty: "Watch your first stream",
   emptyText: "Paste the address of a YouTube live stream. You will see here when it starts, goes black, goes silent or cannot be seen, and your systems are told by webhook.",
   register: "Register a stream",
