@@ -51,6 +51,7 @@ type station struct {
 	ends    time.Duration // after so long the server closes the connection; 0: never
 	fails   error         // of the request
 	quiet   time.Duration // before the first byte
+	pause   time.Duration // after 10 s of media, which then come at their own pace again
 	body    io.Reader     // in place of sound
 	kind    string        // Content-Type
 	opened  atomic.Int32
@@ -111,6 +112,9 @@ type sound struct {
 }
 
 func (s *sound) Read(p []byte) (int, error) {
+	if s.frames == 417 {
+		s.began = s.began.Add(s.station.pause)
+	}
 	at := s.began.Add(time.Duration(s.frames+1) * 24 * time.Millisecond)
 	if s.station.ends > 0 && at.After(s.end) {
 		return 0, io.EOF
@@ -149,7 +153,7 @@ func TestAnEndlessStreamIsListedAsSegmentsOfWholeFrames(t *testing.T) {
 		}
 		first := segments[0]
 		expect.Equal(t, "the length of a segment", first.Duration, 4008*time.Millisecond) // 167 frames
-		expect.Equal(t, "its end", first.End().Sub(time.Now()).Round(time.Millisecond), 0)
+		expect.Equal(t, "its end", time.Until(first.End()).Round(time.Millisecond), 0)
 		expect.Equal(t, "its container", first.Container, "mp3")
 		if body := must.Get(io.ReadAll(must.Get(r.FetchSegment(t.Context(), first))(t)))(t); !bytes.Equal(body, bytes.Repeat(mp3Frame, 167)) {
 			t.Errorf("it has %d bytes", len(body))
@@ -219,6 +223,27 @@ func TestWhatAServerSendsAtOnceIsOlderThanNow(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestMediaAfterAPauseAreNotJoinedToThoseBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &station{pause: 8 * time.Second}
+		r := icy.NewReceiver(s.Open)
+		defer r.Close()
+		read(t, r)
+		time.Sleep(30 * time.Second)
+		segments, _ := read(t, r)
+		gaps := 0
+		for i, next := range segments[1:] {
+			if next.ProgramTime.Sub(segments[i].End()) > 7*time.Second {
+				gaps++
+			}
+		}
+		late := time.Since(segments[len(segments)-1].End())
+		if gaps != 1 || late < 0 || late > 5*time.Second {
+			t.Errorf("%d gaps; the newest segment ended %v ago", gaps, late)
+		}
+	})
 }
 
 func TestARequestThatEndsIsMadeAgain(t *testing.T) {
@@ -352,7 +377,7 @@ func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
 // Whatever lies between frames, and wherever the bytes are split, the segments have the frames and nothing else.
 func TestSegmentsHaveFramesAlone(t *testing.T) {
-	var dirty, clean []byte
+	dirty, clean := append([]byte{0xff, 0xfb, 0x94, 0x00}, make([]byte, 100)...), []byte(nil) // looks like a frame, but none follows
 	for i := range 500 {
 		dirty, clean = append(dirty, mp3Frame...), append(clean, mp3Frame...)
 		if i%100 == 50 {
