@@ -195,11 +195,11 @@ func (r *Renderer) Message(f Facts, step notify.NextMessage) Message {
 	}
 	switch {
 	case f.Incident != nil:
-		m.Stream = Link{Text: w.stream, URL: string(f.Incident.StreamURL)}
+		m.Stream = Link{Text: w.stream, URL: f.Incident.StreamURL.Page()}
 	case f.Notice != nil && f.Notice.Hint != nil:
-		m.Stream = Link{Text: w.stream, URL: string(f.Notice.Hint.StreamURL)}
+		m.Stream = Link{Text: w.stream, URL: f.Notice.Hint.StreamURL.Page()}
 	case f.Notice != nil && f.Notice.Channel != nil && len(f.Notice.Channel.Channels) == 1 && f.Notice.Channel.Channels[0].StreamURL != "":
-		m.Stream = Link{Text: w.stream, URL: string(f.Notice.Channel.Channels[0].StreamURL)}
+		m.Stream = Link{Text: w.stream, URL: f.Notice.Channel.Channels[0].StreamURL.Page()}
 	}
 	if f.Picture != nil {
 		shown := *f.Picture

@@ -116,6 +116,16 @@ func TestMessagesNameTheSourceOfTheirStreams(t *testing.T) {
 	}
 }
 
+// Services refuse a message with a link that no browser opens.
+func TestTheLinkToAnAudioStreamOpensItsMount(t *testing.T) {
+	e := example("no_media, opened")
+	e.Facts.Incident.StreamURL, e.Facts.Incident.Metadata = "icy+http://radio.example:8000/live", nil
+	m := load(t, nil).Message(e.Facts, e.Step)
+	if m.Stream.URL != "http://radio.example:8000/live" || strings.Contains(m.Title+strings.Join(m.Lines, ""), "icy+") {
+		t.Errorf("the link is %s, the message says %s %v", m.Stream.URL, m.Title, m.Lines)
+	}
+}
+
 // span is a time before eight; to is lasts if it has not ended.
 type span struct{ from, to time.Duration }
 

@@ -416,7 +416,7 @@ func streamNames(u monitor.StreamURL, metadata map[string]string) (channel, stre
 		channel, stream = stream, ""
 	}
 	if channel == "" {
-		channel = clean(strings.TrimPrefix(string(u), "https://"), maxStream)
+		channel = clean(strings.TrimPrefix(u.Page(), "https://"), maxStream)
 		if parsed, err := url.Parse(string(u)); err == nil && parsed.Query().Get("v") != "" {
 			channel = clean(parsed.Query().Get("v"), maxStream)
 		}
