@@ -347,6 +347,7 @@ func TestTheStateOfAMountFollowsFromItsAnswer(t *testing.T) {
 		"no server":               {&station{fails: watch.NewFailure(watch.FailureNetwork, "radio.example cannot be reached")}, watch.Unreachable, "radio.example cannot be reached"},
 		"a page":                  {&station{body: strings.NewReader("<html>"), kind: "text/html; charset=utf-8"}, watch.NotALiveStream, "radio.example:8000 sends text/html and neither MP3 nor AAC (ADTS); expected is the stream itself"},
 		"a playlist":              {&station{body: strings.NewReader("[playlist]\nFile1=http://x/"), kind: "audio/x-scpls"}, watch.NotALiveStream, "sends audio/x-scpls"},
+		"nothing":                 {&station{body: strings.NewReader("")}, watch.Unreachable, "ended the stream before it began"},
 		"Ogg":                     {&station{body: strings.NewReader("OggS" + strings.Repeat("x", 70000)), kind: "application/ogg"}, watch.NotALiveStream, "sends application/ogg"},
 		"too fast":                {&station{body: failing{watch.NewFailure(watch.FailureTooLarge, "too fast")}}, watch.NotALiveStream, "too fast"},
 		"a broken connection":     {&station{body: failing{watch.NewFailure(watch.FailureNetwork, "broken")}}, watch.Unreachable, "broken"},
@@ -416,4 +417,16 @@ func (s *steps) Read(p []byte) (int, error) {
 	n := copy(p[:min(s.step, len(p))], s.rest)
 	s.rest = s.rest[n:]
 	return n, nil
+}
+
+func FuzzALookEndsWhateverIsSent(f *testing.F) {
+	for _, seed := range [][]byte{nil, mp3Frame, bytes.Repeat(aacFrame, 4), []byte("OggS"), bytes.Repeat([]byte{0xff}, 100), bytes.Repeat([]byte{0xff, 0xf1, 0x60, 0x43, 0xff, 0xff, 0xff}, 20)} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, sent []byte) {
+		s := &station{body: bytes.NewReader(sent)}
+		if r := icy.NewResolver(s.Open).Resolve(t.Context(), stream); r.State != watch.Live && r.Detail == "" {
+			t.Errorf("got %+v", r)
+		}
+	})
 }

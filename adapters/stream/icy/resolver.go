@@ -67,14 +67,17 @@ type errOther struct{ error }
 // look reads the first frames of a stream.
 func look(resp *http.Response) error {
 	var c cutter
-	buffer := make([]byte, readSize)
+	buffer, size := make([]byte, readSize), 0
 	for c.length == 0 {
 		n, err := resp.Body.Read(buffer)
 		whole, strange := c.add(buffer[:n])
 		if len(whole) > 0 {
 			return nil
 		}
+		size += n
 		switch {
+		case err == io.EOF && size == 0: // an encoder that has just come or gone
+			return watch.NewFailure(watch.FailureNetwork, "%s: ended the stream before it began", resp.Request.URL.Host)
 		case strange != nil, err == io.EOF && c.length == 0:
 			return errOther{fmt.Errorf("%s sends %s and neither MP3 nor AAC (ADTS); expected is the stream itself, and not its page, nor an .m3u or .pls that names it",
 				resp.Request.URL.Host, contentType(resp))}
