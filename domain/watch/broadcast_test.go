@@ -42,6 +42,7 @@ func TestTimelinesOfABroadcastThatMayReturn(t *testing.T) { // S25
 		{name: "and whose playlist has ended", set: []option{place(), stalls(200, 280), endlistIn("media.test", 201, 270), says(watch.Upcoming, 205, 260)}, from: 50, until: 600, events: "50 started since 0"},
 		{name: "and of which the site knows nothing", set: []option{place(), stalls(200, 280), endlistIn("media.test", 201, 270)}, from: 50, until: 600, events: "50 started since 0"},
 		{name: "and whose media have other URLs then", set: []option{place(), stallsIn("/1/", 200, never), says(watch.Upcoming, 205, 281)}, from: 50, until: 600, events: "50 started since 0"},
+		{name: "a quality that has ended alone", set: []option{place(), func(w *world) { w.viaMaster = true }, renditions(144, 360), endlistIn("/144p/", 200, never)}, from: 50, until: 600, events: "50 started since 0"},
 		{name: "a site that knows no media of it", set: []option{place(), stalls(200, 280), says(watch.Offline, 205, 275)}, from: 50, until: 600, events: "50 started since 0"},
 		{name: "an answer alone ends nothing while the media go on", set: []option{place(), says(watch.Upcoming, 300, 900)}, from: 50, until: 900, events: "50 started since 0"},
 		{name: "a start that flaps", set: []option{place(), says(watch.Upcoming, 65, 110), liveFrom(40)}, from: 30, until: 600, events: "60 started since 40"},
