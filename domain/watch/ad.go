@@ -20,7 +20,7 @@ func (p playlists) toAnalyse(f *mediaFeed) (s Segment, ok bool) {
 			continue
 		}
 		ok = !ads
-		for _, d := range p.rules.running(f.Tracks) {
+		for d := range p.rules.running(f.Tracks) {
 			c := p.state.Conditions.of(d)
 			ok = ok || !c.Seen || !s.ProgramTime.Before(c.JudgedUntil.Add(-boundaryTolerance))
 		}
@@ -41,7 +41,7 @@ func (a analyses) passAds(f *mediaFeed, until time.Time) {
 		if !s.Ad || !until.IsZero() && !s.ProgramTime.Before(until) {
 			continue
 		}
-		for _, d := range a.rules.running(f.Tracks) {
+		for d := range a.rules.running(f.Tracks) {
 			a.state.Conditions.of(d).pass(s.ProgramTime, s.End(), &a.emitter)
 		}
 	}
