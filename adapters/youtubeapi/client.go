@@ -8,9 +8,11 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/adapters/internal/officialapi"
 	"github.com/stream-monitor/stream-monitor/domain/officialstate"
 )
 
@@ -20,9 +22,15 @@ const service = "https://www.googleapis.com/youtube/v3"
 // fields limits the answer to what officialstate.Video has, and kind, which shows that the answer is the API's.
 const fields = "kind,items(id,snippet/liveBroadcastContent,liveStreamingDetails(actualStartTime,actualEndTime),status/uploadStatus)"
 
+// Limits of one call.
+const (
+	Timeout = officialapi.Timeout
+	MaxBody = officialapi.MaxBody
+)
+
 // Client asks the API. It may be used concurrently.
 type Client struct {
-	caller  caller
+	caller  officialapi.Caller
 	service string
 	key     string
 }
@@ -32,7 +40,7 @@ type Client struct {
 func New(client *http.Client, key string) *Client { return newAt(service, client, key) }
 
 func newAt(service string, client *http.Client, key string) *Client {
-	return &Client{newCaller(client), service, key}
+	return &Client{officialapi.NewCaller(client), service, key}
 }
 
 // Fingerprint returns what tells a key, or the id of an OAuth client, from another. It does not reveal the key: nobody can try all of 39
@@ -60,8 +68,8 @@ func (c *Client) videos(ctx context.Context, ids []string, fields string) (r off
 
 // get makes a call with the key. read reads the body of an answer.
 func (c *Client) get(ctx context.Context, method string, query url.Values, read func(body []byte) error) officialstate.Response {
-	return c.caller.make(ctx, call{
-		url: c.service + "/" + method + "?" + query.Encode(), header: http.Header{"X-Goog-Api-Key": {c.key}}, secrets: []string{c.key}, refused: readRefusal, read: read,
+	return c.caller.Make(ctx, officialapi.Call{
+		URL: c.service + "/" + method + "?" + query.Encode(), Header: http.Header{"X-Goog-Api-Key": {c.key}}, Secrets: []string{c.key}, Refused: readRefusal, Read: read,
 	})
 }
 
@@ -88,4 +96,32 @@ func readVideos(body []byte) (videos []officialstate.Video, err error) {
 		})
 	}
 	return videos, nil
+}
+
+// tag matches a tag of HTML, which the messages of some refusals have.
+var tag = regexp.MustCompile(`<[^>]*>`)
+
+// readRefusal reads the body of a refusal. A body of another server has no reasons.
+func readRefusal(_ int, body []byte) (reasons []string, detail string) {
+	var refusal struct {
+		Error struct {
+			Message, Status string
+			Errors, Details []struct{ Reason string }
+		}
+	}
+	if err := json.Unmarshal(body, &refusal); err != nil {
+		return nil, officialapi.NoneOfTheAPI
+	}
+	for _, e := range append(refusal.Error.Errors, refusal.Error.Details...) {
+		if e.Reason != "" {
+			reasons = append(reasons, e.Reason)
+		}
+	}
+	if refusal.Error.Status != "" {
+		reasons = append(reasons, refusal.Error.Status)
+	}
+	if len(reasons) == 0 {
+		return nil, officialapi.NoneOfTheAPI
+	}
+	return reasons, reasons[0] + ": " + tag.ReplaceAllString(refusal.Error.Message, "")
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/adapters/internal/officialapi"
 	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound"
 	"github.com/stream-monitor/stream-monitor/domain/ingest"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -32,7 +33,7 @@ const (
 
 // Owner asks the YouTube Live Streaming API with the logins of owners (decision S24). It may be used concurrently.
 type Owner struct {
-	caller         caller
+	caller         officialapi.Caller
 	service, oauth string
 	id, secret     string
 }
@@ -44,38 +45,32 @@ func NewOwner(client *http.Client, id, secret string) *Owner {
 }
 
 func newOwnerAt(service, oauth string, client *http.Client, id, secret string) *Owner {
-	return &Owner{newCaller(client), service, oauth, id, secret}
+	return &Owner{officialapi.NewCaller(client), service, oauth, id, secret}
 }
 
 // Access implements ingests.API. It blocks for at most Timeout.
 func (o *Owner) Access(ctx context.Context, refresh string) (token string, life time.Duration, r officialstate.Response) {
-	r = o.caller.make(ctx, call{
-		url:     o.oauth,
-		form:    url.Values{"grant_type": {"refresh_token"}, "client_id": {o.id}, "client_secret": {o.secret}, "refresh_token": {refresh}},
-		secrets: []string{refresh, o.secret}, refused: readTokenRefusal,
-		read: func(body []byte) error {
-			var granted struct {
-				Access string `json:"access_token"`
-				Life   int    `json:"expires_in"`
-			}
-			if err := json.Unmarshal(body, &granted); err != nil || granted.Access == "" {
-				return errors.New("the response has no access token")
-			}
-			token, life = granted.Access, time.Duration(granted.Life)*time.Second
-			return nil
+	r = o.caller.Make(ctx, officialapi.Call{
+		URL:     o.oauth,
+		Form:    url.Values{"grant_type": {"refresh_token"}, "client_id": {o.id}, "client_secret": {o.secret}, "refresh_token": {refresh}},
+		Secrets: []string{refresh, o.secret}, Refused: readTokenRefusal,
+		Read: func(body []byte) error {
+			granted, err := officialapi.ReadToken(body)
+			token, life = granted.Access, granted.Life
+			return err
 		},
 	})
 	return token, life, r
 }
 
 // readTokenRefusal reads the body of a refusal, as RFC 6749 has it (section 5.2).
-func readTokenRefusal(body []byte) (reasons []string, detail string) {
+func readTokenRefusal(_ int, body []byte) (reasons []string, detail string) {
 	var refusal struct {
 		Error       string `json:"error"`
 		Description string `json:"error_description"`
 	}
 	if err := json.Unmarshal(body, &refusal); err != nil || refusal.Error == "" {
-		return nil, noneOfTheAPI
+		return nil, officialapi.NoneOfTheAPI
 	}
 	return []string{refusal.Error}, refusal.Error + ": " + refusal.Description
 }
@@ -147,8 +142,8 @@ func word(s string) string { return monitor.StorableText(outbound.OneLine(s), ma
 
 // list asks for a list with an access token.
 func (o *Owner) list(ctx context.Context, access, path string, query url.Values, read func([]byte) error) officialstate.Response {
-	return o.caller.make(ctx, call{
-		url: o.service + path + "?" + query.Encode(), header: http.Header{"Authorization": {"Bearer " + access}}, secrets: []string{access},
-		refused: readRefusal, read: read,
+	return o.caller.Make(ctx, officialapi.Call{
+		URL: o.service + path + "?" + query.Encode(), Header: http.Header{"Authorization": {"Bearer " + access}}, Secrets: []string{access},
+		Refused: readRefusal, Read: read,
 	})
 }

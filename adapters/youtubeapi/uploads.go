@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/stream-monitor/stream-monitor/adapters/internal/officialapi"
 	"github.com/stream-monitor/stream-monitor/domain/channel"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/officialstate"
@@ -102,7 +103,7 @@ func (c *Client) list(ctx context.Context, method string, query url.Values, kind
 			}
 		}
 		if err := json.Unmarshal(body, &answer); err != nil || answer.Kind != kind {
-			return errors.New(noneOfTheAPI)
+			return errors.New(officialapi.NoneOfTheAPI)
 		}
 		for _, item := range answer.Items {
 			ids = append(ids, item.ID+item.ContentDetails.VideoID)

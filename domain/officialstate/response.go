@@ -18,6 +18,7 @@ type Video struct {
 	Upload      string    // status.uploadStatus
 
 	// For lists of channels alone.
+	BroadcastID    string // of a place where broadcasts come and go (monitor.Source.Returns), whose ID is that of the place
 	Title          string
 	ScheduledStart time.Time // liveStreamingDetails.scheduledStartTime
 }
@@ -96,7 +97,7 @@ func (r Response) Failure() *Failure {
 	}
 	kind := Malformed
 	switch {
-	case r.Status == 200 && r.Detail == "":
+	case r.Status/100 == 2 && r.Detail == "":
 		return nil
 	case has(quotaReasons):
 		kind = QuotaExceeded
