@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -116,30 +114,4 @@ func TestAnEndlessResponseIsGivenUp(t *testing.T) {
 		t.Errorf("after %v: %d bytes, %v", took, n, err)
 	}
 	must.Do(t, resp.Body.Close())
-}
-
-// Every address that an endless request meets is checked, as for all media; MEDIA_ALLOWED_NETWORKS opens networks, and is named.
-func TestEndlessRequestsGoToAllowedAddressesOnly(t *testing.T) {
-	target := sends(t, "ICY 200 OK\r\n\r\nsound")
-	private := func(networks ...netip.Prefix) *media.Client {
-		return audioClient(t, func(c *media.Config) {
-			c.Control, c.AllowedNetworks, c.AllowedBy = nil, networks, "MEDIA_ALLOWED_NETWORKS"
-		})
-	}
-	_, err := private().Open(withTimeout(t), target)
-	if err == nil || !strings.Contains(err.Error(), "is not asked: its address is not allowed") || !strings.Contains(err.Error(), "MEDIA_ALLOWED_NETWORKS") {
-		t.Errorf("without a network: %v", err)
-	}
-	resp, err := private(netip.MustParsePrefix("127.0.0.0/8")).Open(withTimeout(t), target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	must.Do(t, resp.Body.Close())
-	moved := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, "http://[::1]:1/live", http.StatusFound)
-	})
-	_, err = private(netip.MustParsePrefix("127.0.0.0/8")).Open(withTimeout(t), moved)
-	if err == nil || !strings.Contains(err.Error(), "[::1]:1 is not asked") {
-		t.Errorf("a redirect out of the network: %v", err)
-	}
 }
