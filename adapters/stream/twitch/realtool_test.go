@@ -45,7 +45,12 @@ func TestTheRealToolsDistinguishEveryState(t *testing.T) {
 		{twitch.Rerun, watch.Upcoming, watch.ManifestFound, "Twitch shows a repetition"},
 		{twitch.Subscribers, watch.MembersOnly, watch.Unreachable, "subscriber-only"},
 		{twitch.Region, watch.RegionLocked, watch.Unreachable, "content_geoblocked"},
-		{twitch.Broken, watch.ToolFailed, watch.ManifestFound, ""},
+		{twitch.Broken, watch.ToolFailed, watch.ManifestFound, "KeyError('data')"},
+		{twitch.Null, watch.ToolFailed, watch.Unreachable, "'NoneType' object"},
+		{twitch.Limited, watch.RateLimited, watch.RateLimited, "Twitch limits the requests of this address (HTTP 429)"},
+		{twitch.Refused, watch.Blocked, watch.Unreachable, "Twitch refuses the requests of this address (HTTP 403)"}, // streamlink reads the page of a 403 as an answer
+		{twitch.Failing, watch.Unreachable, watch.Unreachable, "Twitch answers with an error (HTTP 503)"},
+		{twitch.NoPlaylist, watch.Unreachable, watch.Unreachable, "Twitch answers with an error (HTTP 503)"},
 	} {
 		t.Run(string(c.state), func(t *testing.T) {
 			id := site.Broadcast(login, media)

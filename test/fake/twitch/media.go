@@ -91,7 +91,13 @@ func (s *Site) serveMaster(w http.ResponseWriter, r *http.Request, login string)
 		_, _ = fmt.Fprintf(w, `[{"url":"","error":"refused","error_code":%q,"type":"error"}]`, code)
 	}
 	c := s.channel(login)
+	status := statuses[c.state]
 	switch {
+	case c.state == NoPlaylist:
+		status = http.StatusServiceUnavailable
+		fallthrough
+	case status != 0:
+		http.Error(w, http.StatusText(status), status)
 	case r.URL.Query().Get("sig") == "":
 		refuse(http.StatusForbidden, "invalid_signature")
 	case c.state == Subscribers:

@@ -28,7 +28,15 @@ const (
 	Subscribers State = "subscribers" // (a stream; 403 unauthorized_entitlements)
 	Region      State = "region"      // (a stream; 403 content_geoblocked)
 	Broken      State = "broken"      // (neither data nor an error about the stream; a playlist)
+	Null        State = "null"        // (null in place of data, and an error; a playlist)
+	Limited     State = "limited"     // (429; 429)
+	Refused     State = "refused"     // (403; 403 without a reason)
+	Failing     State = "failing"     // (503; 503)
+	NoPlaylist  State = "no_playlist" // (a stream; 503)
 )
+
+// statuses are those of states in which nothing is answered.
+var statuses = map[State]int{Limited: http.StatusTooManyRequests, Refused: http.StatusForbidden, Failing: http.StatusServiceUnavailable}
 
 // Site is the fake Twitch. It is safe for concurrent use.
 type Site struct {
@@ -116,33 +124,47 @@ func (s *Site) api(w http.ResponseWriter, r *http.Request) {
 	}
 	body, _ := io.ReadAll(io.LimitReader(r.Body, 1<<20))
 	var list []operation
-	if json.Unmarshal(body, &list) == nil {
-		answers := []any{}
-		for _, o := range list {
-			answers = append(answers, s.answer(o))
+	alone := json.Unmarshal(body, &list) != nil
+	if alone {
+		list = make([]operation, 1)
+		if err := json.Unmarshal(body, &list[0]); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
 		}
-		writeJSON(w, answers)
+	}
+	answers := []any{}
+	for _, o := range list {
+		if status := statuses[s.channel(o.login()).state]; status != 0 {
+			http.Error(w, http.StatusText(status), status)
+			return
+		}
+		answers = append(answers, s.answer(o))
+	}
+	if alone {
+		writeJSON(w, answers[0])
 		return
 	}
-	var one operation
-	if err := json.Unmarshal(body, &one); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
+	writeJSON(w, answers)
+}
+
+// login returns the login that a question is about.
+func (o operation) login() string {
+	if m := channelInQuery.FindStringSubmatch(o.Query); m != nil {
+		return m[1]
 	}
-	writeJSON(w, s.answer(one))
+	return o.Variables.ChannelLogin + o.Variables.Channel + o.Variables.Login
 }
 
 // answer answers one question.
 func (s *Site) answer(o operation) object {
-	login := o.Variables.ChannelLogin + o.Variables.Channel + o.Variables.Login
-	if m := channelInQuery.FindStringSubmatch(o.Query); m != nil {
-		login = m[1]
-	}
+	login := o.login()
 	c := s.channel(login)
 	data := func(d object) object { return object{"data": d} }
 	switch {
 	case c.state == Broken && o.Name == "StreamMetadata":
 		return object{"extensions": object{}}
+	case c.state == Null:
+		return object{"data": nil, "errors": []object{{"message": "service error"}}}
 	case o.Query != "", o.Name == "PlaybackAccessToken":
 		if c.state == Gone {
 			return data(object{"streamPlaybackAccessToken": nil})
