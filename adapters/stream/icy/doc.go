@@ -14,6 +14,6 @@
 //   - A stream has one request at a time, beside the Resolver's short ones. Close ends it, and waits.
 //   - What the server sends is bounded by the Client of the requests: time, rate, addresses.
 //     In memory are keepLength of the stream, at most keepBytes.
-//   - Media that a server sends at once when a listener comes are older than now. Only the end of them is listed.
+//   - Media that a server sends at once when a listener comes are older than now. They are not listed.
 //   - A request that ends is made again at once if it has had media, else when the next reading asks for it.
 package icy

@@ -3,6 +3,7 @@ package icy_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"net/http"
@@ -54,6 +55,8 @@ type station struct {
 	pause   time.Duration // after 10 s of media, which then come at their own pace again
 	body    io.Reader     // in place of sound
 	kind    string        // Content-Type
+	titles  string        // icy-metaint; empty: none are sent
+	counted bool          // each frame has its number in its first bytes
 	opened  atomic.Int32
 	closed  atomic.Int32
 	address string
@@ -81,7 +84,7 @@ func (s *station) Open(ctx context.Context, url string) (*http.Response, error) 
 	}
 	resp := &http.Response{
 		StatusCode: code, Status: fmt.Sprintf("%d %s", code, reason),
-		Header:  http.Header{"Content-Type": {s.kind}, "Icy-Name": {"Example\tRadio"}, "Icy-Br": {"128"}},
+		Header:  http.Header{"Content-Type": {s.kind}, "Icy-Name": {"Example\tRadio"}, "Icy-Br": {"128"}, "Icy-Metaint": {s.titles}},
 		Request: req,
 	}
 	var body io.Reader = &sound{ctx: ctx, station: s, began: time.Now().Add(s.quiet - s.burst), end: time.Now().Add(s.ends)}
@@ -124,8 +127,13 @@ func (s *sound) Read(p []byte) (int, error) {
 	case <-s.ctx.Done():
 		return 0, watch.NewFailure(watch.FailureNetwork, "stopped")
 	}
+	frame := mp3Frame
+	if s.station.counted {
+		frame = bytes.Clone(frame)
+		binary.BigEndian.PutUint32(frame[4:], uint32(s.frames))
+	}
 	s.frames++
-	return copy(p, mp3Frame), nil
+	return copy(p, frame), nil
 }
 
 // read returns the segments that a reading lists now, or its failure.
@@ -201,9 +209,10 @@ func TestWhatAServerSendsAtOnceIsOlderThanNow(t *testing.T) {
 	for _, burst := range []time.Duration{0, 2 * time.Second, 10 * time.Second, 30 * time.Second} {
 		t.Run(burst.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &station{burst: burst}
+				s := &station{burst: burst, counted: true}
 				r := icy.NewReceiver(s.Open)
 				defer r.Close()
+				began := time.Now().Add(-burst) // of the first frame
 				for range 10 {
 					segments, failure := read(t, r)
 					newest := segments[len(segments)-1]
@@ -216,6 +225,13 @@ func TestWhatAServerSendsAtOnceIsOlderThanNow(t *testing.T) {
 					for i, next := range segments[1:] {
 						if next.Same(segments[i]) {
 							t.Error("two segments look like one")
+						}
+					}
+					for _, segment := range segments {
+						body := must.Get(io.ReadAll(must.Get(r.FetchSegment(t.Context(), segment))(t)))(t)
+						plays := began.Add(time.Duration(binary.BigEndian.Uint32(body[4:])) * 24 * time.Millisecond)
+						if shifted := segment.ProgramTime.Sub(plays); shifted.Abs() > 100*time.Millisecond {
+							t.Errorf("a segment is %v off", shifted)
 						}
 					}
 					time.Sleep(2 * time.Second)
@@ -252,7 +268,7 @@ func TestARequestThatEndsIsMadeAgain(t *testing.T) {
 		r := icy.NewReceiver(s.Open)
 		defer r.Close()
 		read(t, r)
-		time.Sleep(60 * time.Second)
+		time.Sleep(50 * time.Second)
 		segments, failure := read(t, r)
 		expect.Equal(t, "the failure", failure, "")
 		expect.Equal(t, "requests", s.opened.Load(), 3)
@@ -387,7 +403,7 @@ func TestSegmentsHaveFramesAlone(t *testing.T) {
 	}
 	for _, step := range []int{1, 7, 384, 385, 4096} {
 		synctest.Test(t, func(t *testing.T) {
-			s := &station{body: &steps{rest: dirty, step: step}}
+			s := &station{body: &steps{rest: dirty, step: step, pace: 10 * time.Second / time.Duration(len(dirty))}}
 			r := icy.NewReceiver(s.Open)
 			defer r.Close()
 			segments, failure := read(t, r)
@@ -402,11 +418,43 @@ func TestSegmentsHaveFramesAlone(t *testing.T) {
 	}
 }
 
+// Titles come every 1000 bytes; those of 0 and of 2 units of 16 bytes take turns.
+func TestTitlesThatNobodyAskedForAreLeftOut(t *testing.T) {
+	clean := bytes.Repeat(mp3Frame, 500)
+	var sent []byte
+	for i, part := range slices.Collect(slices.Chunk(clean, 1000)) {
+		sent = append(sent, part...)
+		if i%2 == 0 {
+			sent = append(sent, 0)
+		} else {
+			sent = append(append(sent, 2), "StreamTitle='\xff\xfb\x94\x00 the song';\x00\x00\x00\x00"...)
+		}
+	}
+	for _, step := range []int{1, 999, 1001, 4096} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &station{titles: "1000", body: &steps{rest: bytes.Clone(sent), step: step, pace: 10 * time.Second / time.Duration(len(sent))}}
+			r := icy.NewReceiver(s.Open)
+			defer r.Close()
+			segments, failure := read(t, r)
+			if len(segments) == 0 {
+				t.Fatal(failure)
+			}
+			body := must.Get(io.ReadAll(must.Get(r.FetchSegment(t.Context(), segments[0]))(t)))(t)
+			if !bytes.Equal(body, clean[:167*384]) {
+				t.Errorf("in steps of %d bytes the first segment has %d bytes", step, len(body))
+			}
+		})
+	}
+	cut := icy.NewResolver((&station{titles: "384", body: strings.NewReader(string(mp3Frame) + "\x02short")}).Open).Resolve(t.Context(), stream)
+	expect.Equal(t, "the state of a stream that ends in a title", cut.State, watch.NotALiveStream)
+}
+
 // steps yields some bytes at a time, and then nothing.
 type steps struct {
 	ctx  context.Context
 	rest []byte
 	step int
+	pace time.Duration // of a byte
 }
 
 func (s *steps) Read(p []byte) (int, error) {
@@ -415,6 +463,7 @@ func (s *steps) Read(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	n := copy(p[:min(s.step, len(p))], s.rest)
+	time.Sleep(time.Duration(n) * s.pace)
 	s.rest = s.rest[n:]
 	return n, nil
 }

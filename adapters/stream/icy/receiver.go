@@ -19,6 +19,7 @@ const (
 	firstWait  = 15 * time.Second // for the first segment of a request
 	lasted     = 10 * time.Second // of a request that is made again at once when it ends
 	again      = time.Second      // between the two
+	settling   = time.Second      // of a request, in which media come that are older than now
 	maxAhead   = time.Second      // by which media may be ahead of the clock, before they count as sent at once
 	maxBehind  = 5 * time.Second  // by which they may come late, before some count as missing
 	readSize   = 4 << 10
@@ -159,12 +160,14 @@ func (r *Receiver) receive(ctx context.Context, url string) error {
 	r.position = time.Time{}
 	r.mu.Unlock()
 	var c cutter
-	buffer := make([]byte, readSize)
+	buffer, began := make([]byte, readSize), time.Now()
 	for {
 		n, err := resp.Body.Read(buffer)
 		whole, strange := c.add(buffer[:n])
 		for _, one := range whole {
-			r.add(url, c.codec.container, one)
+			if time.Since(began) > settling {
+				r.add(url, c.codec.container, one)
+			}
 		}
 		switch {
 		case strange != nil:

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	workerrequest "github.com/stream-monitor/stream-monitor/application/worker/request"
@@ -46,11 +48,40 @@ func request(ctx context.Context, open Open, mount string) (*http.Response, erro
 		return nil, err
 	}
 	if resp.StatusCode == http.StatusOK {
+		if interval, err := strconv.Atoi(resp.Header.Get("Icy-Metaint")); err == nil && interval > 0 {
+			resp.Body = &untitled{ReadCloser: resp.Body, interval: interval, left: interval}
+		}
 		return resp, nil
 	}
 	_ = resp.Body.Close()
 	_, reason, _ := strings.Cut(resp.Status, " ")
 	return nil, &statusError{hostOf(mount), resp.StatusCode, reason}
+}
+
+// untitled is a body without the titles that a server puts into it, asked or not: after every interval of bytes a byte that says
+// how long the title is, in units of 16 bytes, and the title.
+type untitled struct {
+	io.ReadCloser
+
+	interval int
+	left     int // bytes of sound until the next title
+}
+
+// Read implements io.Reader.
+func (u *untitled) Read(p []byte) (int, error) {
+	if u.left == 0 {
+		var length [1]byte
+		if _, err := io.ReadFull(u.ReadCloser, length[:]); err != nil {
+			return 0, err
+		}
+		if _, err := io.CopyN(io.Discard, u.ReadCloser, int64(length[0])*16); err != nil {
+			return 0, err
+		}
+		u.left = u.interval
+	}
+	n, err := u.ReadCloser.Read(p[:min(len(p), u.left)])
+	u.left -= n
+	return n, err
 }
 
 // failureOf returns the failure of a reading. No status asks for another URL: a mount has one.
