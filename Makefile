@@ -44,7 +44,7 @@ ALL         = $(LONG) $$(go list ./... | grep -v '/test/suite/dashboard$$')
 
 # Packages whose tests start PostgreSQL, ffmpeg, yt-dlp or whole gateways; the
 # others' are unit tests, which "make check" runs.
-REAL := adapters/blob/s3|adapters/httpapi|adapters/postgres|adapters/runtime/process|adapters/stream/(ffmpeg|streamlink|ytdlp)|cmd/stream-monitor/internal/applier|test/(fake|harness|program|suite/(acceptance|dashboard|docgen|quality))
+REAL := adapters/blob/s3|adapters/httpapi|adapters/postgres|adapters/runtime/process|adapters/stream/(ffmpeg|icy|streamlink|ytdlp)|cmd/stream-monitor/internal/applier|test/(fake|harness|program|suite/(acceptance|dashboard|docgen|quality))
 UNIT  = ./adapters/httpapi/ui $$(go list ./... | grep -vE '/($(REAL))(/|$$)')
 
 ##@ Start here

@@ -34,10 +34,10 @@ join() {
 build_ffmpeg() {
 	# Containers of segments (adapters/stream/ffmpeg, container.go), and those that
 	# ffmpeg probes MPEG-TS tracks of unknown type with.
-	local demuxers=(mpegts mov aac mp3 h264 hevc mpegvideo ac3 eac3 loas)
+	local demuxers=(mpegts mov aac mp3 ogg h264 hevc mpegvideo ac3 eac3 loas)
 	# The codecs of docs/streams.md, and others that HLS and MPEG-TS allow.
 	local decoders=(h264 hevc vp9 libdav1d mpeg1video mpeg2video mpeg4
-		aac aac_latm opus mp3float mp2float ac3 eac3 flac)
+		aac aac_latm opus vorbis mp3float mp2float ac3 eac3 flac)
 	local parsers=(h264 hevc vp9 av1 mpegvideo mpeg4video aac aac_latm opus mpegaudio ac3 flac)
 	# The filters of adapters/stream/ffmpeg, command.go; then those that ffmpeg inserts
 	# by itself: for other pixel and sample formats, and for a rotated picture.

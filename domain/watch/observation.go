@@ -141,7 +141,7 @@ type Segment struct {
 	Egress        string         `json:"egress,omitempty"`         // the address through which its playlist was read
 	Header        *RequestHeader `json:"-"`                        // with which its playlist was read
 	Ad            bool           `json:"ad,omitempty"`             // not the broadcaster's media, but an advertisement of the site: neither good nor bad
-	Container     string         `json:"container,omitempty"`      // mpegts, mp4, aac, mp3; empty: the analyser detects it
+	Container     string         `json:"container,omitempty"`      // mpegts, mp4, aac, mp3, ogg; empty: the analyser detects it
 }
 
 // ID names the resource of a segment: its URI and, if it is a part of that resource, its

@@ -134,7 +134,9 @@ func remuxArguments(demuxers []string, convertAAC bool) []string {
 	if convertAAC {
 		args = append(args, "-bsf:a", "aac_adtstoasc")
 	}
-	return append(args, "-avoid_negative_ts", "make_zero", "-movflags", "+frag_keyframe+delay_moov+default_base_moof", "-f", "mp4", "pipe:1")
+	return append(args, "-avoid_negative_ts", "make_zero", "-movflags", "+frag_keyframe+delay_moov+default_base_moof",
+		"-strict", "experimental", // some versions call FLAC in MP4 that
+		"-f", "mp4", "pipe:1")
 }
 
 // limitedWriter passes on at most remaining bytes and keeps the first error.

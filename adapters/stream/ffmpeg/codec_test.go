@@ -54,6 +54,9 @@ func TestEveryKindOfStreamIsAnalysed(t *testing.T) {
 		"packed AAC":                          {codec: codec("-vn"), mux: codec("-f", "adts")},
 		"packed AAC after a tag":              {codec: codec("-vn"), mux: tagged},
 		"packed MP3":                          {codec: slices.Concat(mp3, codec("-vn")), mux: codec("-f", "mp3")},
+		"Vorbis in Ogg":                       {codec: codec("-vn", "-c:a", "libvorbis"), mux: codec("-f", "ogg")},
+		"Opus in Ogg":                         {codec: slices.Concat(opus, codec("-vn")), mux: codec("-f", "ogg")},
+		"FLAC in Ogg":                         {codec: codec("-vn", "-c:a", "flac"), mux: codec("-f", "ogg")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.black = during(0, 0.6, 1, 1.8, 2.3, 9)

@@ -1,6 +1,7 @@
 package ffmpeg
 
 import (
+	"bytes"
 	"fmt"
 	"unicode/utf8"
 
@@ -13,10 +14,11 @@ const (
 	mp4    = "mov"
 	aac    = "aac"
 	mp3    = "mp3"
+	ogg    = "ogg"
 )
 
 // demuxers maps the values of watch.Segment.Container to demuxers.
-var demuxers = map[string]string{"mpegts": mpegTS, "mp4": mp4, "aac": aac, "mp3": mp3}
+var demuxers = map[string]string{"mpegts": mpegTS, "mp4": mp4, "aac": aac, "mp3": mp3, "ogg": ogg}
 
 const (
 	packetSize  = 188            // bytes of an MPEG-TS packet
@@ -44,9 +46,9 @@ func detectContainer(in *input, s watch.Segment) (string, error) {
 	case demuxers[s.Container] != "":
 		return demuxers[s.Container], nil
 	case s.Key != nil:
-		return "", watch.NewFailure(watch.FailureUndecodable, "neither MPEG-TS, MP4, AAC nor MP3, perhaps decrypted with the wrong key: it begins with %s", excerpt(head))
+		return "", watch.NewFailure(watch.FailureUndecodable, "neither MPEG-TS, MP4, AAC, MP3 nor Ogg, perhaps decrypted with the wrong key: it begins with %s", excerpt(head))
 	}
-	return "", watch.NewFailure(watch.FailureUndecodable, "neither MPEG-TS, MP4, AAC nor MP3: it begins with %s", excerpt(head))
+	return "", watch.NewFailure(watch.FailureUndecodable, "neither MPEG-TS, MP4, AAC, MP3 nor Ogg: it begins with %s", excerpt(head))
 }
 
 // sniff returns the demuxer for a segment that begins with b, or "".
@@ -58,6 +60,8 @@ func sniff(b []byte) string {
 		return mpegTS
 	case isMP4(b):
 		return mp4
+	case bytes.HasPrefix(b, []byte("OggS")): // RFC 3533, 6
+		return ogg
 	}
 	return sniffPackedAudio(b)
 }

@@ -77,6 +77,7 @@ func TestTheFirstBytesDecideTheContainer(t *testing.T) {
 		"half a tag":                             {tag(63, 0)[:30], "aac", "aac"},
 		"the beginning of a tag":                 {tag(63, 0)[:5], "", ""},
 		"a tag with an invalid length":           {append([]byte("ID3\x04\x00\x00\x00\x00\x00\x80"), two(adts)...), "", ""},
+		"a page of Ogg":                          {[]byte("OggS\x00"), "mp3", "ogg"},
 		"packets in sync after a tag":            {withTag(100, four), "", "mpegts"},
 		"zeros declared as AAC":                  {make([]byte, 752), "aac", "aac"},
 		"nothing, whatever it is declared to be": {nil, "mp4", ""},

@@ -14,7 +14,7 @@ import (
 )
 
 // containers maps demuxers to what a Decoder calls them.
-var containers = map[string]decoder.Container{mpegTS: decoder.MPEGTS, mp4: decoder.MP4, aac: decoder.ADTS, mp3: decoder.MP3}
+var containers = map[string]decoder.Container{mpegTS: decoder.MPEGTS, mp4: decoder.MP4, aac: decoder.ADTS, mp3: decoder.MP3, ogg: decoder.Ogg}
 
 // minTimeLeft is what remains of the time limit for the command, however long the
 // Decoder has tried.

@@ -98,6 +98,9 @@ func mutatedSegments() map[string]func(t *testing.T) []byte {
 		"AV1 in MP4":       {seconds: 1, codec: av1, mux: fragmentedMP4},
 		"AAC":              {seconds: 1, codec: []string{"-vn"}, mux: []string{"-f", "adts"}},
 		"MP3":              {seconds: 1, codec: []string{"-vn", "-c:a", "libmp3lame"}, mux: []string{"-f", "mp3"}},
+		"Vorbis in Ogg":    {seconds: 1, codec: []string{"-vn", "-c:a", "libvorbis"}, mux: []string{"-f", "ogg"}},
+		"Opus in Ogg":      {seconds: 1, codec: []string{"-vn", "-c:a", "libopus"}, mux: []string{"-f", "ogg"}},
+		"FLAC in Ogg":      {seconds: 1, codec: []string{"-vn", "-c:a", "flac"}, mux: []string{"-f", "ogg"}},
 	} {
 		for seed := range uint64(4) {
 			all[fmt.Sprintf("%s, mutation %d", name, seed)] = func(t *testing.T) []byte {

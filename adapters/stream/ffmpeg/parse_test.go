@@ -263,7 +263,7 @@ func FuzzContainer(f *testing.F) {
 	f.Add([]byte("\xff\xfb\x90\x00 and so on"), "mp3")
 	f.Fuzz(func(t *testing.T, head []byte, declared string) {
 		format, err := ffmpeg.DetectContainer(head, declared)
-		known := format == "mpegts" || format == "mov" || format == "aac" || format == "mp3"
+		known := format == "mpegts" || format == "mov" || format == "aac" || format == "mp3" || format == "ogg"
 		if known != (err == nil) {
 			t.Fatalf("container = %q, %v", format, err)
 		}

@@ -1,6 +1,7 @@
 package icy
 
 import (
+	"bytes"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/audioframe"
@@ -8,12 +9,16 @@ import (
 )
 
 const (
-	segmentLength = 4 * time.Second // of a segment, at least; it ends with a frame
-	maxStrange    = 64 << 10        // bytes in a row in which there is no frame
+	segmentLength = 4 * time.Second // of a segment, at least, unless something else begins; it ends with a frame
+	maxSegment    = 2 << 20         // bytes of one; more end it early
+	maxStrange    = 64 << 10        // bytes in a row in which there is no sound
 	inSync        = 3               // frames that follow each other; what looks like one alone may be sound
 )
 
-// codec is how the frames of a stream are found.
+// noFormat says of a stream, for people, that its format is none that is known.
+const noFormat = "neither MP3, AAC (ADTS), nor Vorbis, Opus or FLAC in Ogg"
+
+// codec is how the frames of a stream without a container are found.
 type codec struct {
 	container string // of watch.Segment
 	parse     audioframe.Parse
@@ -21,13 +26,15 @@ type codec struct {
 
 var codecs = []codec{{"mp3", audioframe.MPEG}, {"aac", audioframe.ADTS}}
 
-// cutter cuts a stream into segments of whole frames. What is no frame, such as a tag, is left out.
+// cutter cuts a stream into segments of whole frames, or whole pages of Ogg. What is neither, such as a tag, is left out.
 type cutter struct {
-	codec   codec
-	strange int           // bytes in a row that were no frame
+	codec   codec         // Ogg has no parse; without a container, it is not known yet
+	logical logical       // the stream in Ogg
+	strange int           // bytes in a row that were no sound
 	rest    []byte        // not looked at yet
 	frames  []byte        // of the segment that is being cut
 	length  time.Duration // of these frames
+	whole   []cut         // not returned yet
 }
 
 // cut is one segment.
@@ -37,25 +44,56 @@ type cut struct {
 }
 
 // add takes in bytes, and returns the segments that are whole now. Error: *watch.Failure, undecodable.
-func (c *cutter) add(b []byte) (whole []cut, err error) {
+func (c *cutter) add(b []byte) ([]cut, error) {
 	c.rest = append(c.rest, b...)
+	if c.codec.container == "" && bytes.HasPrefix(c.rest, []byte(capturePattern)) {
+		c.codec.container = ogg
+	}
+	var err error
+	if c.codec.container == ogg {
+		err = c.addPages()
+	} else {
+		c.addFrames()
+	}
+	if err == nil && c.strange > maxStrange {
+		err = watch.NewFailure(watch.FailureUndecodable, "%s: no sound in %d bytes", noFormat, maxStrange)
+	}
+	whole := c.whole
+	c.whole = nil
+	return whole, err
+}
+
+// addFrames takes in the frames that are whole.
+func (c *cutter) addFrames() {
 	for {
 		frame, ok := c.next()
 		if !ok {
-			break
+			return
 		}
-		c.frames = append(c.frames, c.rest[:frame.Size]...)
+		c.take(c.rest[:frame.Size], time.Duration(frame.Samples)*time.Second/time.Duration(frame.Hertz))
 		c.rest = c.rest[frame.Size:]
-		c.length += time.Duration(frame.Samples) * time.Second / time.Duration(frame.Hertz)
-		if c.length >= segmentLength {
-			whole = append(whole, cut{c.frames, c.length})
-			c.frames, c.length = nil, 0
-		}
 	}
-	if c.strange > maxStrange {
-		return whole, watch.NewFailure(watch.FailureUndecodable, "neither MP3 nor AAC (ADTS): no frame in %d bytes", maxStrange)
+}
+
+// take adds a frame or a page to the segment, and ends it if it is long enough.
+func (c *cutter) take(frame []byte, length time.Duration) {
+	c.frames = append(c.frames, frame...)
+	c.length += length
+	c.strange += len(frame)
+	if length > 0 {
+		c.strange = 0
 	}
-	return whole, nil
+	if c.length >= segmentLength || len(c.frames) >= maxSegment {
+		c.end()
+	}
+}
+
+// end ends the segment, if it has begun.
+func (c *cutter) end() {
+	if c.length > 0 {
+		c.whole = append(c.whole, cut{c.logical.withHeader(c.frames), c.length})
+	}
+	c.frames, c.length = nil, 0
 }
 
 // next returns the frame that rest begins with, once it is whole, and drops what precedes it.
@@ -66,13 +104,17 @@ func (c *cutter) next() (audioframe.Frame, bool) {
 			return frame, false
 		}
 		if frame.Size > 0 {
-			c.strange = 0
 			return frame, true
 		}
-		c.rest = c.rest[1:]
-		c.strange++
+		c.skip(1)
 	}
 	return audioframe.Frame{}, false
+}
+
+// skip drops bytes that are no sound.
+func (c *cutter) skip(n int) {
+	c.rest = c.rest[n:]
+	c.strange += n
 }
 
 // frame reads the frame that rest begins with; without a size there is none. known is false if more bytes are needed.

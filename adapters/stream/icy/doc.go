@@ -7,7 +7,8 @@
 //	                                                                     ├─ ReadPlaylist lists them
 //	                                                                     └─ FetchSegment returns their bytes
 //
-// A segment has whole frames of MP3 or AAC, and is on the timeline of this host: it ended when its last byte came.
+// A segment has whole frames of MP3 or AAC, or is a stream of Ogg with whole pages. It is on the timeline of this host: it ended when
+// its last byte came.
 //
 // Guarantees:
 //

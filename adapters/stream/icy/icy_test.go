@@ -304,7 +304,7 @@ func TestARequestThatEndsIsMadeAgain(t *testing.T) {
 				{&station{status: 500}, "network: radio.example:8000: answered 500 Internal Server Error"},
 				{&station{fails: watch.NewFailure(watch.FailureNetwork, "radio.example cannot be reached")}, "network: radio.example cannot be reached"},
 				{&station{body: strings.NewReader("<html>")}, "network: radio.example:8000: ended the stream"},
-				{&station{body: strings.NewReader(strings.Repeat("<html>", 20000))}, "undecodable: neither MP3 nor AAC (ADTS): no frame in 65536 bytes"},
+				{&station{body: strings.NewReader(strings.Repeat("<html>", 20000))}, "undecodable: neither MP3, AAC (ADTS), nor Vorbis, Opus or FLAC in Ogg: no sound in 65536 bytes"},
 				{&station{quiet: time.Minute}, "network: radio.example:8000: no 4s of sound came within 15s"},
 			} {
 				s := c.station
@@ -361,10 +361,11 @@ func TestTheStateOfAMountFollowsFromItsAnswer(t *testing.T) {
 		"too often":               {&station{status: 429}, watch.RateLimited, "answered 429"},
 		"a broken server":         {&station{status: 500}, watch.Unreachable, "answered 500"},
 		"no server":               {&station{fails: watch.NewFailure(watch.FailureNetwork, "radio.example cannot be reached")}, watch.Unreachable, "radio.example cannot be reached"},
-		"a page":                  {&station{body: strings.NewReader("<html>"), kind: "text/html; charset=utf-8"}, watch.NotALiveStream, "radio.example:8000 sends text/html and neither MP3 nor AAC (ADTS); expected is the stream itself"},
+		"a page":                  {&station{body: strings.NewReader("<html>"), kind: "text/html; charset=utf-8"}, watch.NotALiveStream, "radio.example:8000 sends text/html and neither MP3, AAC (ADTS), nor Vorbis, Opus or FLAC in Ogg; expected is the stream itself"},
 		"a playlist":              {&station{body: strings.NewReader("[playlist]\nFile1=http://x/"), kind: "audio/x-scpls"}, watch.NotALiveStream, "sends audio/x-scpls"},
 		"nothing":                 {&station{body: strings.NewReader("")}, watch.Unreachable, "ended the stream before it began"},
-		"Ogg":                     {&station{body: strings.NewReader("OggS" + strings.Repeat("x", 70000)), kind: "application/ogg"}, watch.NotALiveStream, "sends application/ogg"},
+		"Ogg of another codec":    {&station{body: strings.NewReader(oggPage(1, 0, 2, 0, "Speex   1.2") + oggPage(1, 1, 0, 0, "more")), kind: "application/ogg"}, watch.NotALiveStream, "sends application/ogg: undecodable: Ogg with a codec that is none of Vorbis, Opus and FLAC: it begins with \"Speex   \""},
+		"broken Ogg":              {&station{body: strings.NewReader("OggS" + strings.Repeat("x", 70000)), kind: "application/ogg"}, watch.NotALiveStream, "sends application/ogg"},
 		"too fast":                {&station{body: failing{watch.NewFailure(watch.FailureTooLarge, "too fast")}}, watch.NotALiveStream, "too fast"},
 		"a broken connection":     {&station{body: failing{watch.NewFailure(watch.FailureNetwork, "broken")}}, watch.Unreachable, "broken"},
 	} {
@@ -469,7 +470,7 @@ func (s *steps) Read(p []byte) (int, error) {
 }
 
 func FuzzALookEndsWhateverIsSent(f *testing.F) {
-	for _, seed := range [][]byte{nil, mp3Frame, bytes.Repeat(aacFrame, 4), []byte("OggS"), bytes.Repeat([]byte{0xff}, 100), bytes.Repeat([]byte{0xff, 0xf1, 0x60, 0x43, 0xff, 0xff, 0xff}, 20)} {
+	for _, seed := range [][]byte{nil, mp3Frame, bytes.Repeat(aacFrame, 4), []byte("OggS"), []byte(oggPage(1, 0, 2, 0, "OpusHead") + oggPage(1, 1, 0, 9, "x")), bytes.Repeat([]byte{0xff}, 100), bytes.Repeat([]byte{0xff, 0xf1, 0x60, 0x43, 0xff, 0xff, 0xff}, 20)} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, sent []byte) {

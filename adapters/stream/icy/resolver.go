@@ -26,7 +26,7 @@ func Source(t stream.Tools) worker.Source {
 
 // Resolver is a worker.Resolver: it requests the stream and looks at the first frames. It may be used concurrently.
 //
-//	frames of MP3 or AAC        ▶ live
+//	frames of MP3 or AAC, Ogg   ▶ live
 //	404, 410, ICY 401           ▶ upcoming: nobody feeds the mount
 //	403                         ▶ upcoming: Icecast has no room for a further listener, or lets nobody listen
 //	401                         ▶ private: listeners need a login
@@ -78,9 +78,11 @@ func look(resp *http.Response) error {
 		switch {
 		case err == io.EOF && size == 0: // an encoder that has just come or gone
 			return watch.NewFailure(watch.FailureNetwork, "%s: ended the stream before it began", resp.Request.URL.Host)
+		case strange != nil && c.codec.container == ogg:
+			return errOther{fmt.Errorf("%s sends %s: %w", resp.Request.URL.Host, contentType(resp), strange)}
 		case strange != nil, err == io.EOF && c.length == 0:
-			return errOther{fmt.Errorf("%s sends %s and neither MP3 nor AAC (ADTS); expected is the stream itself, and not its page, nor an .m3u or .pls that names it",
-				resp.Request.URL.Host, contentType(resp))}
+			return errOther{fmt.Errorf("%s sends %s and %s; expected is the stream itself, and not its page, nor an .m3u or .pls that names it",
+				resp.Request.URL.Host, contentType(resp), noFormat)}
 		case err != nil && c.length == 0:
 			return err
 		}

@@ -25,6 +25,7 @@ type Codec string
 const (
 	MP3 Codec = "mp3"
 	AAC Codec = "adts"
+	Ogg Codec = "ogg" // Vorbis, in songs of clipLength one after another; whether one is silent is decided when it begins
 )
 
 // Mount is what the server does. The zero value is Icecast whose sound is loud.
@@ -38,7 +39,7 @@ type Mount struct {
 }
 
 const (
-	clipLength = 10 * time.Second
+	clipLength = 5 * time.Second
 	tick       = 100 * time.Millisecond
 )
 
@@ -148,11 +149,11 @@ func (s *Server) answer(conn net.Conn, m Mount, dropped chan struct{}) {
 		_, _ = fmt.Fprintf(conn, "%s %d %s\r\nContent-Type: text/plain\r\n\r\n", protocol, m.Status, reason)
 		return
 	}
-	kind := map[Codec]string{MP3: "audio/mpeg", AAC: "audio/aac"}[s.codec]
+	kind := map[Codec]string{MP3: "audio/mpeg", AAC: "audio/aac", Ogg: "application/ogg"}[s.codec]
 	_, _ = fmt.Fprintf(conn, "%s 200 OK\r\nContent-Type: %s\r\nicy-name: Example Radio\r\nicy-br: 64\r\n\r\n", protocol, kind)
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
-	began, sent := time.Now().Add(-m.Burst), time.Duration(0)
+	began, sent, silent := time.Now().Add(-m.Burst), time.Duration(0), false
 	for {
 		m, _ := s.present()
 		due := time.Since(began)
@@ -160,7 +161,10 @@ func (s *Server) answer(conn net.Conn, m Mount, dropped chan struct{}) {
 			due = time.Duration(float64(due) * m.Speed)
 		}
 		for ; sent+tick <= due; sent += tick {
-			if _, err := conn.Write(s.part(m, sent)); err != nil {
+			if s.codec != Ogg || sent%clipLength == 0 {
+				silent = m.Silent
+			}
+			if _, err := conn.Write(s.part(silent, sent)); err != nil {
 				return
 			}
 		}
@@ -173,9 +177,9 @@ func (s *Server) answer(conn net.Conn, m Mount, dropped chan struct{}) {
 }
 
 // part returns the bytes of a tick.
-func (s *Server) part(m Mount, at time.Duration) []byte {
+func (s *Server) part(silent bool, at time.Duration) []byte {
 	clip := s.loud
-	if m.Silent {
+	if silent {
 		clip = s.silent
 	}
 	at %= clipLength

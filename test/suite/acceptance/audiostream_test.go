@@ -22,6 +22,7 @@ func TestAnAudioStreamIsWatchedFromItsStartToItsEnd(t *testing.T) { // sections 
 	}{
 		"AAC by Icecast":   {icecast.AAC, icecast.Mount{Burst: 8 * time.Second}},
 		"MP3 by SHOUTcast": {icecast.MP3, icecast.Mount{ICY: true}},
+		"Ogg by Icecast":   {icecast.Ogg, icecast.Mount{Burst: 8 * time.Second}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			runTimeline(t, 1)

@@ -55,6 +55,7 @@ func TestTheImagesFFmpegFindsWhatAFullFFmpegFinds(t *testing.T) {
 		ac3      = []string{"-c:a", "ac3"}
 		eac3     = []string{"-c:a", "eac3"}
 		flac     = []string{"-c:a", "flac", "-strict", "experimental"}
+		vorbis   = []string{"-c:a", "libvorbis"}
 		surround = []string{"-c:a", "aac", "-ac", "6"}
 		noAudio  = []string{"-an"}
 
@@ -63,6 +64,7 @@ func TestTheImagesFFmpegFindsWhatAFullFFmpegFinds(t *testing.T) {
 		rotated = append([]string{"-metadata:s:v:0", "rotate=90"}, mp4...)
 		adts    = []string{"-f", "adts"}
 		packed  = []string{"-f", "mp3"}
+		ogg     = []string{"-f", "ogg"}
 	)
 	for name, c := range map[string][3][]string{
 		"H.264 and AAC in MPEG-TS":            {h264, aac, ts},
@@ -87,6 +89,9 @@ func TestTheImagesFFmpegFindsWhatAFullFFmpegFinds(t *testing.T) {
 		"AAC alone in MPEG-TS":                {noVideo, aac, ts},
 		"packed AAC":                          {noVideo, aac, adts},
 		"packed MP3":                          {noVideo, mp3, packed},
+		"Vorbis in Ogg":                       {noVideo, vorbis, ogg},
+		"Opus in Ogg":                         {noVideo, opus, ogg},
+		"FLAC in Ogg":                         {noVideo, flac, ogg},
 	} {
 		t.Run(name, func(t *testing.T) {
 			clip := encode(t, hostFFmpeg, c[0], c[1], c[2])

@@ -19,6 +19,7 @@ const (
 	MP4
 	ADTS
 	MP3
+	Ogg
 )
 
 // MaxMedia limits the bytes that a decoder takes. Larger segments are for the command.

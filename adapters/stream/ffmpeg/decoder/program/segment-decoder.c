@@ -9,7 +9,7 @@
  * All numbers are little-endian; double is IEEE 754. A request is
  *
  *	u32    magic: REQUEST
- *	u32    container: 0 MPEG-TS, 1 MP4, 2 ADTS, 3 MP3
+ *	u32    container: 0 MPEG-TS, 1 MP4, 2 ADTS, 3 MP3, 4 Ogg
  *	u32    look at the picture: WHOLE, SCREEN (key frames) or NOTHING
  *	u32    look at the sound: WHOLE, SCREEN (some frames of each second) or NOTHING
  *	double luma of a black pixel, at most, of its range from 0 to 1
@@ -632,7 +632,7 @@ static int must_probe(const AVFormatContext *in)
 /* open_input reads the header and chooses the first picture and the first sound. */
 static int open_input(AVIOContext *io)
 {
-	static const char *const demuxers[] = {"mpegts", "mov", "aac", "mp3"};
+	static const char *const demuxers[] = {"mpegts", "mov", "aac", "mp3", "ogg"};
 	AVFormatContext *in = avformat_alloc_context();
 	int announced = 0, e;
 
@@ -821,7 +821,7 @@ int main(int count, char **arguments)
 	av_log_set_callback(on_log);
 	while (packet && read_all(&job.request, sizeof job.request)) {
 		const size_t size = job.request.length;
-		if (job.request.magic != REQUEST || job.request.container > 3 || size > MAX_SEGMENT)
+		if (job.request.magic != REQUEST || job.request.container > 4 || size > MAX_SEGMENT)
 			return 2;
 		if (size > room) {
 			free(media);
