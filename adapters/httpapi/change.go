@@ -35,14 +35,7 @@ func readChange(raw []byte) (monitors.Change, error) {
 	if err != nil {
 		return change, err
 	}
-	for field, into := range map[string]**string{"stream_url": &change.StreamURL, "callback_url": &change.CallbackURL} {
-		if _, given := body.fields[field]; given {
-			*into = new(string)
-			if body.text(field, *into); body.refuses(field) {
-				*into = nil
-			}
-		}
-	}
+	change.StreamURL, change.CallbackURL = body.string("stream_url"), body.callback()
 	change.Metadata = body.fields["metadata"]
 	change.Config, change.Unreadable = readConfig(body, "") // null is refused
 	return change, nil

@@ -131,7 +131,7 @@ var channelFields = []string{"callback_url", "config", "metadata", "cookie_jar"}
 
 func templateOf(o *object) (address string, ch channels.Change, err error) {
 	o.text("channel", &address)
-	ch.CallbackURL, ch.Jar = o.string("callback_url"), o.stringOrNull("cookie_jar")
+	ch.CallbackURL, ch.Jar = o.callback(), o.stringOrNull("cookie_jar")
 	ch.Metadata = o.fields["metadata"]
 	config, refused := readConfig(o, monitor.EndMonitor)
 	ch.Config, ch.Unreadable = config.Apply, refused

@@ -11,7 +11,6 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/application/channels"
 	"github.com/stream-monitor/stream-monitor/application/monitors"
-	"github.com/stream-monitor/stream-monitor/application/monitors/monitorstest"
 	"github.com/stream-monitor/stream-monitor/domain/channel"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -58,7 +57,7 @@ func newChannels(api *testAPI, service *monitors.Services) *channels.Service {
 		Now: func() time.Time { return now }, Jitter: func() float64 { return 0 }, Log: slog.New(slog.DiscardHandler),
 	})
 	made := 0
-	return channels.NewService(&api.channels, discovery, monitorstest.CallbackPolicy(func(monitor.CallbackURL) error { return api.policy }), func() string {
+	return channels.NewService(&api.channels, discovery, func() string {
 		made++
 		return storedChannel[:len(storedChannel)-1] + fmt.Sprint(made)
 	})

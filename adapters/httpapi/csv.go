@@ -35,7 +35,7 @@ const maxColumns = 200
 // readCSV returns the rows of a CSV file (RFC 4180) as registrations
 // in JSON. The first row names the columns: those of the form, and
 // metadata. The cells of detectors and metadata are JSON objects. A column detectors.NAME.FIELD has
-// numbers, which switch the detector on; metadata.NAME has texts. An empty cell is left out. readCSV
+// numbers, which switch the detector on; metadata.NAME has texts. An empty cell is left out, and null is null. readCSV
 // refuses a file that is no CSV, has an unknown or repeated column, more than maxColumns columns, or
 // more than monitors.MaxBatch rows.
 func readCSV(body []byte, form batchForm) ([]json.RawMessage, error) {
@@ -107,6 +107,8 @@ func registrationOf(columns []string, inConfig map[string]bool, row []string) js
 			addToDetector(settings, name, numberOrText(cell))
 		case inConfig[name]:
 			config[name] = numberOrText(cell)
+		case cell == "null":
+			registration[name] = nil
 		default:
 			registration[name] = cell
 		}

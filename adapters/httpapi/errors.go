@@ -85,6 +85,7 @@ var httpStatus = map[monitor.Code]struct{ status, retryAfter int }{
 	routing.EventNotFound:       {http.StatusNotFound, 0},
 	routing.StormNotFound:       {http.StatusNotFound, 0}, // on the page of a link only
 	monitor.NameTaken:           {http.StatusConflict, 0},
+	monitor.NobodyTold:          {http.StatusBadRequest, 0},
 	rangeNotSatisfiable:         {http.StatusRequestedRangeNotSatisfiable, 0},
 	monitor.Internal:            {http.StatusInternalServerError, 0},
 	unavailable:                 {http.StatusServiceUnavailable, 5},

@@ -241,3 +241,38 @@ func TestABatchTakesTheRateLimitOfOneRegistration(t *testing.T) { // section 16.
 		answer.hasStatus(status)
 	}
 }
+
+func TestAStreamMayHaveNoCallbackIfARouteTellsOfIt(t *testing.T) { // section 3.1
+	api := newTestAPI(t, rateLimits(0, 0))
+	none := strings.Replace(registration, `"https://example.com/hook"`, `null`, 1)
+	api.post("/api/v1/monitors", none).hasError(http.StatusBadRequest, monitor.NobodyTold, "no route")
+	preview := api.post(previewURL, none).hasStatus(http.StatusOK)
+	expect.Text(t, "the preview", string(preview.body), string(monitor.NobodyTold))
+	api.post("/api/v1/destinations", newDestination).hasStatus(http.StatusCreated)
+	api.post("/api/v1/routes", `{"name":"team a","match":{"metadata":{"team":"a"}},"destinations":["`+storedDestination+`"]}`).hasStatus(http.StatusCreated)
+	api.post("/api/v1/monitors", none).hasError(http.StatusBadRequest, monitor.NobodyTold, "no route") // it has no team
+
+	id := api.post("/api/v1/monitors", strings.TrimSuffix(none, "}")+`,"metadata":{"team":"a"}}`).hasStatus(http.StatusCreated).json()["monitor_id"].(string)
+	shown := api.get("/api/v1/monitors/" + id).json()
+	if callback, given := shown["callback_url"]; !given || callback != nil || shown["untold"] != nil {
+		t.Errorf("the monitor is shown as %v", shown)
+	}
+	_, batch := api.postBatch(batchPath, "text/csv", "stream_url,callback_url,metadata.team\r\nhttps://youtu.be/AAAAAAAAAAA,null,a\r\nhttps://youtu.be/BBBBBBBBBBB,null,b\r\nhttps://youtu.be/CCCCCCCCCCC,,a\r\n")
+	if batch.Registered != 1 || batch.Results[1].Error.Code != string(monitor.NobodyTold) || batch.Results[2].Error.Code != string(monitor.InvalidURL) {
+		t.Errorf("the batch answers %+v", batch)
+	}
+	api.patch("/api/v1/monitors/"+id, `{"metadata":{"team":"b"}}`).hasStatus(http.StatusOK)
+	if shown := api.get("/api/v1/monitors/" + id).json(); shown["untold"] != true {
+		t.Errorf("after its team has changed, the monitor is shown as %v", shown)
+	}
+	api.patch("/api/v1/monitors/"+id, `{"callback_url":"https://example.com/hook"}`).hasStatus(http.StatusOK)
+	if shown := api.get("/api/v1/monitors/" + id).json(); shown["untold"] != nil || shown["callback_url"] != nil {
+		t.Errorf("with a callback, the monitor is shown as %v", shown)
+	}
+	api.patch("/api/v1/monitors/"+id, `{"callback_url":null}`).hasError(http.StatusBadRequest, monitor.NobodyTold, "no route")
+	channel := func(team string) response {
+		return api.post("/api/v1/channels", `{"channel":"@`+team+`team","callback_url":null,"metadata":{"team":"`+team+`"}}`)
+	}
+	channel("b").hasError(http.StatusBadRequest, monitor.NobodyTold, "no route")
+	channel("a").hasStatus(http.StatusCreated)
+}

@@ -33,6 +33,15 @@ func (o *object) stringOrNull(name string) *string {
 	return value[string](o, name, "a string or null")
 }
 
+// callback reads callback_url. null is "": routes alone tell somebody. An empty text is refused, as nobody has said null.
+func (o *object) callback() *string {
+	if string(o.fields["callback_url"]) == `""` {
+		o.refuse("callback_url", "a URL, or null if routes alone tell somebody")
+		return nil
+	}
+	return o.stringOrNull("callback_url")
+}
+
 // secret reads a string. Its refusal does not show the given value.
 func (o *object) secret(name string) *string {
 	raw, given := o.fields[name]

@@ -28,8 +28,13 @@ func wrong(request, body string, words ...string) refusal {
 
 // wrongURL is refused because of a URL.
 func wrongURL(request, body string, words ...string) refusal {
+	return coded(monitor.InvalidURL, request, body, words...)
+}
+
+// coded is refused with a code of its own.
+func coded(code monitor.Code, request, body string, words ...string) refusal {
 	r := wrong(request, body, words...)
-	r.code = monitor.InvalidURL
+	r.code = code
 	return r
 }
 
@@ -119,7 +124,8 @@ func wrongRegistrations() []refusal {
 			`config."sharpness" is not a field`, "config.on_callback_failure is"),
 		wrongURL(register, urls(`null`, other), "stream_url"),
 		wrongURL(register, urls(`"https://www.youtube.com/@news"`, other), "stream_url"),
-		wrongURL(register, urls(`"`+streamURL+`"`, `null`), "callback_url"),
+		coded(monitor.NobodyTold, register, urls(`"`+streamURL+`"`, `null`), "callback_url is null", "no route"),
+		wrong(register, urls(`"`+streamURL+`"`, `""`), `callback_url is ""`, "or null"),
 		wrongURL(register, urls(`"`+streamURL+`"`, `"file:///etc/passwd"`), "callback_url"),
 		wrong(register, urls(`5`, other), "stream_url is 5; accepted is a string"),
 		wrong(register, with(`,"metadata":null`), "metadata"),
@@ -153,7 +159,7 @@ func wrongChanges() []refusal {
 		wrong(change, `{"stream_url":"https://youtu.be/jNQXAC9IVRw","colour":1,"callback_url":7,"metadata":[],"config":{"check_interval_sec":0,"blackout_threshold_sec":"30","sharpness":1,"scheduled_start_time":"tomorrow"}}`,
 			"stream_url cannot be changed", `"colour" is not a field; accepted are stream_url, callback_url, config, metadata`, "callback_url is 7; accepted is a string",
 			"metadata: is not an object", "config.check_interval_sec is 0", `config.blackout_threshold_sec is "30"`, `config."sharpness" is not a field`, `config.scheduled_start_time is "tomorrow"`),
-		wrongURL(change, `{"callback_url":null}`, "callback_url: is missing"),
+		coded(monitor.NobodyTold, change, `{"callback_url":null}`, "callback_url is null"),
 		wrong(change, `{"metadata":null}`, "metadata: is not an object"),
 		wrong(change, `{"config":null}`, "config is not a JSON object"),
 		wrong(change, `{"config":{"on_callback_failure":null}}`, "config.on_callback_failure is"),

@@ -37,7 +37,7 @@ func readRegistration(raw []byte) (monitors.Request, error) {
 		return r, err
 	}
 	body.text("stream_url", &r.StreamURL)
-	body.text("callback_url", &r.CallbackURL)
+	r.CallbackURL = body.callback()
 	r.Metadata = body.fields["metadata"]
 	config, refused := readConfig(body, monitor.EndMonitor)
 	config.Apply(&r.Config)

@@ -65,7 +65,7 @@ const insertDeliveries = `
 			SELECT queue FROM deliveries x WHERE n.place = 1 AND x.queue = n.queue ORDER BY x.seq LIMIT 1 FOR KEY SHARE SKIP LOCKED) AS held ON true)
 	SELECT pg_notify('` + deliveriesChannel + `', '')`
 
-// deliverEvents stores the deliveries of the events of locked monitors: to their callbacks, and to the
+// deliverEvents stores the deliveries of the events of locked monitors: to their callbacks, if they have one, and to the
 // webhooks that the routes lead them to.
 func (db *database) deliverEvents(ctx context.Context, tx *sqlx.Tx, all []found, incidentOf map[string]*incident.Incident) error {
 	if !slices.ContainsFunc(all, func(f found) bool { return len(f.events) > 0 }) {
@@ -86,7 +86,9 @@ func (db *database) deliverEvents(ctx context.Context, tx *sqlx.Tx, all []found,
 			rows = append(rows, d)
 		}
 		for _, e := range f.events {
-			add(e, newDelivery{ID: e.ID})
+			if !f.monitor.noCallback {
+				add(e, newDelivery{ID: e.ID})
+			}
 			for _, to := range routing.Targets(subjectOf(e, f.monitor, incidentOf[e.ID])) {
 				add(e, newDelivery{ID: uuid.Must(uuid.NewV7()).String(), DestinationID: to.Destination.ID, RouteID: to.Route.ID})
 			}

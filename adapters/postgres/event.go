@@ -44,9 +44,9 @@ func (s *EventStore) events(ctx context.Context, id monitor.ID, limit, offset in
 	}
 	var rows []eventRow
 	err := s.db.SelectContext(ctx, &rows, `
-		SELECT e.id, e.event_type, e.body, e.webhook_status, x.attempts, e.webhook_last_error, e.created_at, e.sent_at, e.resolved_at, `+onLongSchedule+` AS long_schedule
+		SELECT e.id, e.event_type, e.body, e.webhook_status, COALESCE(x.attempts, '[]') AS attempts, e.webhook_last_error, e.created_at, e.sent_at, e.resolved_at, COALESCE(`+onLongSchedule+`, false) AS long_schedule
 		FROM (SELECT * FROM monitor_events WHERE monitor_id = $1`+begins+` ORDER BY created_at DESC, seq DESC LIMIT $2) AS e
-		JOIN deliveries x ON x.id = e.id
+		LEFT JOIN deliveries x ON x.id = e.id
 		ORDER BY e.created_at DESC, e.seq DESC`, args...)
 	if err != nil {
 		return nil, 0, err
@@ -96,7 +96,13 @@ func (s *EventStore) Redeliver(ctx context.Context, id monitor.ID, eventID strin
 		err := tx.GetContext(ctx, &seq, `SELECT seq FROM deliveries WHERE id = $1 AND monitor_id = $2 AND destination_id IS NULL`, eventID, id)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
-			return eventNotFound(id, eventID)
+			switch has, err := hasEvent(ctx, tx, id, eventID); {
+			case err != nil:
+				return err
+			case !has:
+				return eventNotFound(id, eventID)
+			}
+			return monitor.Errorf(monitor.InvalidConfig, "event %s was for no callback: the monitor had none", eventID)
 		case err != nil:
 			return err
 		case seqBefore.Valid && seqBefore != seq:

@@ -125,3 +125,42 @@ func TestEventsAndIncidentsAreSubjectsOfRoutes(t *testing.T) { // section 19.2
 	requireCode(t, errorOf(s.EventSubject(t.Context(), i.ID)), routing.EventNotFound)
 	requireCode(t, errorOf(s.IncidentSubject(t.Context(), black.ID)), incident.NotFound)
 }
+
+func TestAStreamWithoutACallbackIsToldByRoutesAlone(t *testing.T) { // section 3.1
+	s, db := newStore(t)
+	hook := addDestination(t, s, notify.Webhook, "hook")
+	m := registration(1)
+	m.CallbackURL = ""
+	check(t, s.Insert(t.Context(), m, unlimited))
+	alert, other := blackout(1), blackout(2)
+	acceptReport(t, s, m.ID, report(alert), monitor.Run)
+	if got := lease(t, s); len(got) != 1 || got[0].Destination.ID != hook.ID {
+		t.Errorf("leased %+v, want the event at its destination alone", got)
+	}
+	if got := eventsOf(t, s, m.ID); len(got) != 1 || got[0].Status != "none" || len(got[0].Attempts) != 0 {
+		t.Errorf("the events are %+v", got)
+	}
+	requireCode(t, s.Redeliver(t.Context(), m.ID, alert.ID), monitor.InvalidConfig)
+
+	with := registerWith(t, s, 2, other)
+	with.CallbackURL = ""
+	must(s.UpdateSettings(t.Context(), with, time.Time{}))(t)
+	if got := eventsOf(t, s, with.ID); len(got) != 1 || got[0].Status != "none" {
+		t.Errorf("after its callback is taken away the events are %+v", got)
+	}
+	for _, d := range lease(t, s) {
+		if d.Callback != "" || d.Destination.ID == "" {
+			t.Errorf("leased %+v", d)
+		}
+	}
+
+	untold := func() bool { return must(s.Get(t.Context(), m.ID))(t).Untold }
+	before := feedHead(t, s, db)
+	if untold() {
+		t.Error("nobody is told, though a route leads to a destination")
+	}
+	must(s.ChangeRoute(t.Context(), defaultRoute, func(r *notify.Route) error { r.Destinations = nil; return nil }))(t)
+	if shown := feedSince(t, s, before); !untold() || len(shown) != 2 {
+		t.Errorf("after the routes lead nowhere: untold is %t, the feed has %q, want both monitors", untold(), shown)
+	}
+}

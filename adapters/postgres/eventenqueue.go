@@ -25,6 +25,7 @@ type newEventRow struct {
 	Type      event.Type `json:"event_type"`
 	Payload   string     `json:"payload"`
 	Body      string     `json:"body"`
+	Status    string     `json:"webhook_status"` // pending, or none: there is no callback
 	CreatedAt time.Time  `json:"created_at"`
 }
 
@@ -37,7 +38,11 @@ func (db *database) newEventRow(m lockedMonitor, e event.Event) (newEventRow, er
 	if err != nil {
 		return newEventRow{}, fmt.Errorf("store event %s: %w", e.ID, err)
 	}
-	return newEventRow{e.ID, m.id, e.Type, string(monitor.SanitizeJSON(body)), string(body), e.At.UTC()}, nil
+	status := "pending"
+	if m.noCallback {
+		status = "none"
+	}
+	return newEventRow{e.ID, m.id, e.Type, string(monitor.SanitizeJSON(body)), string(body), status, e.At.UTC()}, nil
 }
 
 // insertEvents stores the events of what was found, in order. It returns what was found without the events that were
@@ -63,8 +68,8 @@ func (db *database) insertEvents(ctx context.Context, tx *sqlx.Tx, all []found) 
 	var added []string
 	err = tx.SelectContext(ctx, &added, `
 		INSERT INTO monitor_events (id, monitor_id, event_type, payload, body, webhook_status, created_at)
-		SELECT id, monitor_id, event_type, CAST(payload AS jsonb), body, 'pending', created_at
-		FROM json_to_recordset($1) AS n (id uuid, monitor_id text, event_type text, payload text, body text, created_at timestamptz)
+		SELECT id, monitor_id, event_type, CAST(payload AS jsonb), body, webhook_status, created_at
+		FROM json_to_recordset($1) AS n (id uuid, monitor_id text, event_type text, payload text, body text, webhook_status text, created_at timestamptz)
 		ON CONFLICT (id) DO NOTHING RETURNING id`, string(encoded))
 	if err != nil {
 		return nil, asInvalidConfig("event "+rows[0].ID, err)

@@ -60,7 +60,7 @@ type feedEntry struct {
 // appendEntries appends an entry for each object that has changed and still exists. If a row
 // cannot be read, a new epoch makes the readers read the whole state, which leaves it out.
 func (s *FeedStore) appendEntries(ctx context.Context, tx *sqlx.Tx, changes []feedChange) error {
-	objects := feedObjects{tx: tx, log: s.db.log}
+	objects := feedObjects{tx: tx, routing: s.db.routing, log: s.db.log}
 	changed, err := objects.changed(ctx, changes)
 	if err != nil {
 		return err

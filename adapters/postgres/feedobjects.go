@@ -13,6 +13,7 @@ import (
 // left out.
 type feedObjects struct {
 	tx      *sqlx.Tx
+	routing *routingCache
 	log     *slog.Logger
 	leftOut int // rows
 }
@@ -36,6 +37,9 @@ func (o *feedObjects) monitors(ctx context.Context, condition string, args ...an
 		if err != nil {
 			o.leaveOut("monitors", r.ID, err)
 			continue
+		}
+		if err := o.routing.markUntold(ctx, o.tx, &m); err != nil {
+			return nil, err
 		}
 		shown = append(shown, feed.NewMonitor(m))
 	}

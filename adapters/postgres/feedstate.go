@@ -16,7 +16,7 @@ func (s *FeedStore) ReadState(ctx context.Context) (feed.State, feed.Position, e
 		if err := tx.QueryRowxContext(ctx, `SELECT epoch, version FROM feed_head`).Scan(&position.Epoch, &position.Version); err != nil {
 			return err
 		}
-		objects := feedObjects{tx: tx, log: s.db.log}
+		objects := feedObjects{tx: tx, routing: s.db.routing, log: s.db.log}
 		if state.Monitors, err = objects.monitors(ctx, `m.`+activePredicate+` OR m.ended_at > now() - make_interval(secs => $1) ORDER BY m.seq`, feed.EndedShown.Seconds()); err != nil {
 			return err
 		}

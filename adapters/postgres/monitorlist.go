@@ -59,6 +59,9 @@ func (s *MonitorStore) list(ctx context.Context, q monitors.MonitorQuery) ([]mon
 		if err != nil {
 			logPartly(s.db.log, "monitors", r.ID, err)
 		}
+		if err := s.db.routing.markUntold(ctx, s.db, &listed.Monitor); err != nil {
+			return nil, 0, err
+		}
 		page = append(page, listed)
 	}
 	if q.Before == 0 && len(page) < q.Limit && (len(page) > 0 || q.Offset == 0) {

@@ -212,6 +212,9 @@ func (db *database) readMonitor(ctx context.Context, q sqlx.QueryerContext, id m
 	if err != nil {
 		return m, err
 	}
+	if err := db.routing.markUntold(ctx, q, &m); err != nil {
+		return m, err
+	}
 	if len(row.StreamSecret) > 0 {
 		if m.StreamSecret, err = db.openStreamSecret(m.ID, row.StreamSecret); err != nil {
 			m.SecretLost = true

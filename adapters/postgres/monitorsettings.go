@@ -56,6 +56,14 @@ func (s *SettingsStore) UpdateSettings(ctx context.Context, m monitor.Monitor, p
 		if err != nil {
 			return metadataError(err)
 		}
+		if m.CallbackURL == "" && !locked.noCallback {
+			// What waits for the callback goes nowhere any more.
+			if _, err := tx.ExecContext(ctx, `
+				WITH given_up AS (DELETE FROM deliveries WHERE monitor_id = $1 AND destination_id IS NULL AND state = 'pending' RETURNING id)
+				UPDATE monitor_events SET webhook_status = 'none' WHERE id IN (SELECT id FROM given_up)`, m.ID); err != nil {
+				return err
+			}
+		}
 		if updated, err = s.db.readMonitor(ctx, tx, m.ID); err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
@@ -50,6 +51,16 @@ func (c *routingCache) of(ctx context.Context, tx sqlx.QueryerContext, version i
 func (s *SubjectStore) Routing(ctx context.Context) (notify.Routing, error) {
 	r, err := s.db.routing.current(ctx, s.db)
 	return r, wrapError(ctx, "read the routing", err)
+}
+
+// markUntold sets Untold of a monitor that was read.
+func (c *routingCache) markUntold(ctx context.Context, tx sqlx.QueryerContext, m *monitor.Monitor) error {
+	if m.CallbackURL != "" || !m.Status.Active() {
+		return nil
+	}
+	routing, err := c.current(ctx, tx)
+	m.Untold = err == nil && !routing.TellsOf(m.ID, m.Metadata)
+	return err
 }
 
 // read reads the routing as the transaction sees it, without its version. A row that this
@@ -105,6 +116,19 @@ func logUnreadable(log *slog.Logger, table, id string, err error) {
 	log.Error("a destination, route or silence cannot be read and has no effect: delete it and create it again", "table", table, "id", id, "error", err)
 }
 
+// showWithoutCallback shows the monitors without a callback anew: nobody may be told of them any more, or somebody again.
+func showWithoutCallback(ctx context.Context, tx *sqlx.Tx) error {
+	var ids []monitor.ID
+	if err := tx.SelectContext(ctx, &ids, `SELECT id FROM monitors WHERE callback_url = '' AND `+activePredicate); err != nil {
+		return err
+	}
+	changes := make([]feedChange, 0, len(ids))
+	for _, id := range ids {
+		changes = append(changes, monitorChange(id))
+	}
+	return addToFeed(ctx, tx, changes...)
+}
+
 // changeRouting runs a change of destinations, routes or silences, gives the routing a new
 // version, and wakes the dispatchers, which route all open incidents anew. Changes take place
 // one after the other: the version's row is locked first.
@@ -114,6 +138,9 @@ func (db *database) changeRouting(ctx context.Context, operation string, change 
 			return err
 		}
 		if err := change(tx); err != nil {
+			return err
+		}
+		if err := showWithoutCallback(ctx, tx); err != nil {
 			return err
 		}
 		return wakeDispatchers(ctx, tx)

@@ -154,7 +154,7 @@ func newGateway(t *testing.T, limit int, budget channels.Pages, listers ...*site
 		cfg.Listers = append(cfg.Listers, l)
 	}
 	g.Discovery = channels.NewDiscovery(g.store, cfg)
-	g.Service = channels.NewService(g.store, g.Discovery, policy, func() string { return uuid.Must(uuid.NewV7()).String() })
+	g.Service = channels.NewService(g.store, g.Discovery, func() string { return uuid.Must(uuid.NewV7()).String() })
 	return g
 }
 
@@ -332,7 +332,7 @@ func TestAStreamOfAChannelIsRegisteredByTheRulesOfTheAPI(t *testing.T) {
 		stream(1, channel.Live, time.Time{}), stream(2, channel.Upcoming, noon.Add(5*time.Minute)), stream(3, channel.Upcoming, noon.Add(2*time.Hour)), stream(4, channel.Upcoming, noon.Add(time.Hour)),
 	)}
 	g := newGateway(t, 3, nil, s)
-	byHand := must.Get(g.monitors.Registrar.Register(t.Context(), monitors.Request{StreamURL: string(stream(3, "", noon).URL), CallbackURL: "https://example.com/other", Config: monitor.DefaultConfig()}))(t)
+	byHand := must.Get(g.monitors.Registrar.Register(t.Context(), monitors.Request{StreamURL: string(stream(3, "", noon).URL), CallbackURL: new("https://example.com/other"), Config: monitor.DefaultConfig()}))(t)
 	ch := g.register("@example")
 	g.run(noon.Add(time.Minute))
 	if got, want := g.standings(ch.ID), "1 watched  initializing; 2 watched  initializing; 3 watched  initializing; 4 wanted no_room"; got != want {

@@ -101,6 +101,10 @@ type Registrar interface {
 	// MaxMonitorsExceeded; another one if the registration is refused.
 	RegisterStream(ctx context.Context, r channel.Registration) (m monitor.Monitor, adopted bool, err error)
 
+	// CheckCallback refuses a callback that may not be called, and none if no route would tell anybody of a stream with
+	// this metadata. Errors: *monitor.Error; the check failed.
+	CheckCallback(ctx context.Context, u monitor.CallbackURL, metadata json.RawMessage) error
+
 	// ChangeStream gives the monitor of a stream what channel.ChangesOf says. One that has ended stays as it is.
 	ChangeStream(ctx context.Context, c channel.Channel, f channel.Found) error
 
@@ -122,9 +126,4 @@ type Pages interface {
 
 	// Record records the outcome of a request in its context.
 	Record(through context.Context, outcome watch.StreamState)
-}
-
-// CallbackPolicy decides where webhooks may go, as monitors.CallbackPolicy.
-type CallbackPolicy interface {
-	Check(ctx context.Context, u monitor.CallbackURL) error
 }

@@ -20,7 +20,7 @@ const (
 
 // Change has the fields of a channel to register or to change. A nil field is left out.
 type Change struct {
-	CallbackURL *string
+	CallbackURL *string // empty: routes alone tell somebody
 	Config      func(*monitor.Config)
 	Metadata    json.RawMessage // a JSON object, which replaces the old one; empty: left out
 	Jar         *string         // the name of a jar of cookies; empty: none
@@ -31,7 +31,11 @@ type Change struct {
 // apply returns a template with the change, and an error for each wrong field.
 func (ch Change) apply(t channel.Template) (channel.Template, []error) {
 	var refused []error
-	if ch.CallbackURL != nil {
+	switch {
+	case ch.CallbackURL == nil:
+	case *ch.CallbackURL == "":
+		t.CallbackURL = ""
+	default:
 		callback, err := monitor.ParseCallbackURL(*ch.CallbackURL)
 		t.CallbackURL, refused = callback, append(refused, err)
 	}
@@ -59,14 +63,13 @@ type Service struct {
 	store     Store
 	discovery *Discovery
 	registrar Registrar
-	callbacks CallbackPolicy
 	newID     func() string
 	previews  wait.Slots
 }
 
 // NewService makes a Service. newID makes UUIDv7s.
-func NewService(store Store, discovery *Discovery, callbacks CallbackPolicy, newID func() string) *Service {
-	return &Service{store, discovery, discovery.cfg.Registrar, callbacks, newID, make(wait.Slots, maxPreviews)}
+func NewService(store Store, discovery *Discovery, newID func() string) *Service {
+	return &Service{store, discovery, discovery.cfg.Registrar, newID, make(wait.Slots, maxPreviews)}
 }
 
 func (s *Service) now() time.Time { return s.discovery.cfg.Now().Truncate(time.Millisecond) }
@@ -76,13 +79,13 @@ func (s *Service) read(ctx context.Context, address string, ch Change) (c channe
 	at, addressErr := channel.ParseAddress(address)
 	template, refused := ch.apply(channel.Template{Config: monitor.DefaultConfig(), Metadata: json.RawMessage(`{}`)})
 	wrong = monitor.NamedOnce(ch.Unreadable, append([]error{addressErr}, refused...))
-	if template.CallbackURL != "" {
-		policyErr := s.callbacks.Check(ctx, template.CallbackURL)
+	if ch.CallbackURL != nil && monitor.CallbackKnown(template.CallbackURL, wrong) {
+		policyErr := s.registrar.CheckCallback(ctx, template.CallbackURL, template.Metadata)
 		if _, is := errors.AsType[*monitor.Error](policyErr); !is && policyErr != nil {
 			return c, nil, fmt.Errorf("check the callback of a channel: %w", policyErr)
 		}
 		if policyErr != nil {
-			wrong = append(wrong, monitor.OfField("callback_url", policyErr))
+			wrong = append(wrong, policyErr)
 		}
 	}
 	now := s.now()
@@ -214,9 +217,14 @@ func (s *Service) List(ctx context.Context, stopped bool, limit, offset int) ([]
 // Stopped, InvalidURL, InvalidConfig.
 func (s *Service) Change(ctx context.Context, id string, ch Change) (channel.Channel, error) {
 	if ch.CallbackURL != nil {
-		if callback, err := monitor.ParseCallbackURL(*ch.CallbackURL); err == nil {
-			if err := s.callbacks.Check(ctx, callback); err != nil {
-				return channel.Channel{}, monitor.OfField("callback_url", err)
+		before, err := s.store.Channel(ctx, id)
+		if err != nil {
+			return before, err
+		}
+		template, refused := ch.apply(before.Template)
+		if monitor.CallbackKnown(template.CallbackURL, refused) && template.CallbackURL != before.Template.CallbackURL {
+			if err := s.registrar.CheckCallback(ctx, template.CallbackURL, template.Metadata); err != nil {
+				return channel.Channel{}, err
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 // Request is a registration (section 3.1).
 type Request struct {
 	StreamURL   string
-	CallbackURL string
+	CallbackURL *string         // empty: routes alone tell somebody; nil: it is missing
 	Config      monitor.Config  // start from monitor.DefaultConfig
 	Metadata    json.RawMessage // a JSON object of at most monitor.MaxMetadata bytes; empty: {}
 	Headers     map[string]*string
@@ -37,7 +38,7 @@ const claimTerm = 10 * time.Second
 // admission decides whether a registration is accepted. Registrations, batches and previews
 // ask it, so that all of them refuse the same in the same words.
 type admission struct {
-	streams      AdmissionReader
+	reader       AdmissionReader
 	callbacks    CallbackPolicy
 	jars         CookieJars // nil: there are none
 	newUUID      func() [16]byte
@@ -51,7 +52,7 @@ type admission struct {
 // first answer. Times are in whole milliseconds, as in the answers (decision A11).
 func (a *admission) read(r Request) (m monitor.Monitor, wrong []error) {
 	stream, streamErr := monitor.ParseStreamURL(r.StreamURL)
-	callback, callbackErr := monitor.ParseCallbackURL(r.CallbackURL)
+	callback, callbackErr := readCallback(r.CallbackURL)
 	metadata, metadataErr := monitor.CheckMetadata(r.Metadata)
 	wrong = monitor.NamedOnce(r.Unreadable, append([]error{streamErr, callbackErr, metadataErr}, r.Config.Check()...))
 	now := a.now().Truncate(time.Millisecond)
@@ -83,6 +84,39 @@ func (a *admission) read(r Request) (m monitor.Monitor, wrong []error) {
 	return m, wrong
 }
 
+// readCallback reads a callback, which may be empty but not missing. Errors: those of monitor.ParseCallbackURL.
+func readCallback(given *string) (monitor.CallbackURL, error) {
+	switch {
+	case given == nil:
+		return monitor.ParseCallbackURL("")
+	case *given == "":
+		return "", nil
+	}
+	return monitor.ParseCallbackURL(*given)
+}
+
+// NobodyTold refuses a stream without a callback whose trouble no route leads to anybody.
+func NobodyTold() error {
+	return monitor.OfField("callback_url", monitor.Errorf(monitor.NobodyTold,
+		"callback_url is null, and no route leads alerts of this stream to anybody: give a callback_url, or first add a destination to a route that matches it"))
+}
+
+// checkCallback refuses a callback that may not be called, and none if nobody would be told of the monitor. Errors:
+// *monitor.Error; the policy or the routes could not be asked.
+func (a *admission) checkCallback(ctx context.Context, m monitor.Monitor) error {
+	if m.CallbackURL != "" {
+		return monitor.OfField("callback_url", a.callbacks.Check(ctx, m.CallbackURL))
+	}
+	routing, err := a.reader.Routing(ctx)
+	if err != nil {
+		return fmt.Errorf("read who is told of a monitor: %w", err)
+	}
+	if !routing.TellsOf(m.ID, m.Metadata) {
+		return NobodyTold()
+	}
+	return nil
+}
+
 // checkJar refuses a cookie jar that the monitor's stream cannot use. Errors: *monitor.Error; the store's.
 func (a *admission) checkJar(ctx context.Context, m monitor.Monitor) error {
 	if a.jars == nil || m.Config.CookieJar == "" {
@@ -91,9 +125,10 @@ func (a *admission) checkJar(ctx context.Context, m monitor.Monitor) error {
 	return a.jars.Check(ctx, m.Config.CookieJar, m.StreamURL)
 }
 
-// refusedNow returns why a monitor is refused at this time: its scheduled end has passed, there is no such cookie jar, or
-// its webhooks may not go to its callback URL. Errors: the policy or the jar could not be checked.
-func (a *admission) refusedNow(ctx context.Context, m monitor.Monitor) (wrong []error, err error) {
+// refusedNow returns why a monitor is refused at this time: its scheduled end has passed, there is no such cookie jar,
+// its webhooks may not go to its callback URL, or nobody would be told of it. refused has the fields that are wrong already. Errors:
+// the policy, the routes or the jar could not be asked.
+func (a *admission) refusedNow(ctx context.Context, m monitor.Monitor, refused []error) (wrong []error, err error) {
 	if err := checkExpiry(m.Config, a.now()); err != nil {
 		wrong = append(wrong, err)
 	}
@@ -103,12 +138,12 @@ func (a *admission) refusedNow(ctx context.Context, m monitor.Monitor) (wrong []
 	case err != nil:
 		return wrong, err
 	}
-	if m.CallbackURL == "" {
+	if !monitor.CallbackKnown(m.CallbackURL, refused) {
 		return wrong, nil
 	}
-	err = a.callbacks.Check(ctx, m.CallbackURL)
+	err = a.checkCallback(ctx, m)
 	if isRefusal(err) {
-		return append(wrong, monitor.OfField("callback_url", err)), nil
+		return append(wrong, err), nil
 	}
 	return wrong, err
 }
@@ -116,7 +151,7 @@ func (a *admission) refusedNow(ctx context.Context, m monitor.Monitor) (wrong []
 // refusal returns one error that names every wrong field, or nil. If the policy cannot check, it
 // names the other wrong fields only.
 func (a *admission) refusal(ctx context.Context, m monitor.Monitor, wrong []error) error {
-	now, err := a.refusedNow(ctx, m)
+	now, err := a.refusedNow(ctx, m, wrong)
 	if len(wrong) == 0 && err != nil {
 		return err
 	}

@@ -19,15 +19,15 @@ func TestRegistrationsBatchesAndPreviewsRefuseTheSame(t *testing.T) {
 		wrong  []string
 	}{
 		"a passed end beside wrong metadata":       {func(r *monitors.Request) { r.Config.ScheduledEndTime, r.Metadata = &over, []byte(`[]`) }, []string{"metadata", "config.scheduled_end_time"}},
-		"a refused callback beside a wrong stream": {func(r *monitors.Request) { r.StreamURL, r.CallbackURL = "x", "https://10.0.0.1/" }, []string{"stream_url", "callback_url"}},
+		"a refused callback beside a wrong stream": {func(r *monitors.Request) { r.StreamURL, r.CallbackURL = "x", new("https://10.0.0.1/") }, []string{"stream_url", "callback_url"}},
 		"two settings": {func(r *monitors.Request) { r.Config.CheckIntervalSec, r.Config.StartDelayToleranceSec = 301, -1 },
 			[]string{"config.check_interval_sec", "config.start_delay_tolerance_sec"}},
 		"an unreadable setting beside a wrong callback": {func(r *monitors.Request) {
-			r.CallbackURL = "x"
+			r.CallbackURL = new("x")
 			r.Unreadable = []error{monitor.FieldErrorf("config.check_interval_sec", "is true")}
 		}, []string{"config.check_interval_sec", "callback_url"}},
 		"an unreadable callback is named once": {func(r *monitors.Request) {
-			r.CallbackURL, r.Unreadable = "", []error{monitor.FieldErrorf("callback_url", "is 1")}
+			r.CallbackURL, r.Unreadable = nil, []error{monitor.FieldErrorf("callback_url", "is 1")}
 		}, []string{"callback_url"}},
 		"a watched stream": {func(r *monitors.Request) { r.StreamURL = request("W").StreamURL }, []string{"stream_url"}},
 	} {

@@ -19,7 +19,7 @@ import (
 // is.
 type Change struct {
 	StreamURL   *string // the same stream, with another secret; nil: left out
-	CallbackURL *string // nil: left out
+	CallbackURL *string // empty: routes alone tell somebody; nil: left out
 	Config      ConfigChange
 	Metadata    json.RawMessage // a JSON object, which replaces the old one; empty: left out
 	Unreadable  []error         // as in a Request
@@ -183,10 +183,10 @@ func (ed *Editor) draft(ctx context.Context, m monitor.Monitor, c Change) (monit
 		refused = append(refused, err)
 	}
 	if c.CallbackURL != nil {
-		callback, err := monitor.ParseCallbackURL(*c.CallbackURL)
+		callback, err := readCallback(c.CallbackURL)
 		draft.CallbackURL, refused = callback, append(refused, err)
 		if err == nil && callback != m.CallbackURL {
-			policyErr = ed.callbacks.Check(ctx, callback)
+			policyErr = ed.checkCallback(ctx, draft)
 		}
 	}
 	err := monitor.Join(monitor.NamedOnce(c.Unreadable, refused)...)

@@ -84,7 +84,7 @@ func TestARepeatedRegistrationReturnsTheFirstResult(t *testing.T) {
 
 	for name, change := range map[string]func(*monitors.Request){
 		"another stream":   func(r *monitors.Request) { *r = request("A") },
-		"another callback": func(r *monitors.Request) { r.CallbackURL = callbackURL + "2" },
+		"another callback": func(r *monitors.Request) { r.CallbackURL = new(callbackURL + "2") },
 		"another threshold": func(r *monitors.Request) {
 			r.Config.SetThresholdSec(detector.Blackout, r.Config.ThresholdSec(detector.Blackout)+1)
 		},

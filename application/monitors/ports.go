@@ -7,6 +7,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
 // Store is everything that the Services store. Each method blocks for one exchange with the
@@ -50,6 +51,9 @@ type AdmissionReader interface {
 	// ActiveStreams returns the active monitors of these streams, and how many
 	// monitors are active in all.
 	ActiveStreams(ctx context.Context, streams []monitor.StreamURL) (watched map[monitor.StreamURL]monitor.ID, active int, err error)
+
+	// Routing reads who is told of what. The caller must not change it.
+	Routing(ctx context.Context) (notify.Routing, error)
 }
 
 // MonitorGetter reads one monitor.
@@ -116,7 +120,7 @@ type EventRecord struct {
 	EventID   string     `json:"event_id" db:"id"`
 	EventType event.Type `json:"event_type" db:"event_type"`
 	CreatedAt time.Time  `json:"created_at" db:"created_at"`
-	Status    string     `json:"webhook_status" db:"webhook_status"`         // pending, sent, failed
+	Status    string     `json:"webhook_status" db:"webhook_status"`         // pending, sent, failed; none: the monitor has no callback
 	LastError *string    `json:"webhook_last_error" db:"webhook_last_error"` // null: none
 	SentAt    *time.Time `json:"sent_at" db:"sent_at"`                       // null: not sent
 

@@ -40,22 +40,22 @@ type Previewer struct {
 }
 
 // Preview checks a registration as Register does, and resolves its stream once, within
-// PreviewTimeout. It stores nothing. An empty CallbackURL is not checked. Errors: the store
+// PreviewTimeout. It stores nothing. A missing CallbackURL is not checked. Errors: the store
 // cannot be read.
 func (p *Previewer) Preview(ctx context.Context, r Request) (preview Preview, err error) {
 	m, problems := p.read(r)
-	if r.CallbackURL == "" && r.readable("callback_url") {
-		problems = slices.DeleteFunc(problems, func(err error) bool { return monitor.FieldOf(err) == "callback_url" })
-	}
-	now, err := p.refusedNow(ctx, m)
+	now, err := p.refusedNow(ctx, m, problems)
 	if err != nil {
 		return preview, err
+	}
+	if r.CallbackURL == nil && r.readable("callback_url") {
+		problems = slices.DeleteFunc(problems, func(err error) bool { return monitor.FieldOf(err) == "callback_url" })
 	}
 	preview.Problems = slices.Concat(problems, now)
 	if m.StreamURL == "" || !r.readable("stream_url") {
 		return preview, nil
 	}
-	watched, active, err := p.streams.ActiveStreams(ctx, []monitor.StreamURL{m.StreamURL})
+	watched, active, err := p.reader.ActiveStreams(ctx, []monitor.StreamURL{m.StreamURL})
 	if err != nil {
 		return preview, fmt.Errorf("preview a registration: %w", err)
 	}

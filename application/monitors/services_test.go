@@ -98,7 +98,7 @@ func (s testService) register(last string) monitor.Monitor {
 func request(last string) monitors.Request {
 	return monitors.Request{
 		StreamURL:   strings.TrimSuffix(streamURL, "Q") + last,
-		CallbackURL: callbackURL,
+		CallbackURL: new(callbackURL),
 		Config:      monitor.DefaultConfig(),
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"net/http"
 
 	"github.com/stream-monitor/stream-monitor/adapters/stream/proxies"
-	"github.com/stream-monitor/stream-monitor/adapters/webhook"
 	"github.com/stream-monitor/stream-monitor/application/channels"
 	"github.com/stream-monitor/stream-monitor/application/keyring"
 	"github.com/stream-monitor/stream-monitor/application/monitors"
@@ -31,7 +30,7 @@ func (a *assembly) newChannels(audit *keyring.Audit) (*channels.Service, []super
 		Jitter:    rand.Float64,
 		Log:       a.log,
 	})
-	service := channels.NewService(a.store, discovery, webhook.NewGuard(a.settings.CallbackAllowedNetworks, nil), newEventID)
+	service := channels.NewService(a.store, discovery, newEventID)
 	return service, []supervisor.LeaderTask{
 		{Name: "channels", Every: channels.Every, Run: discovery.Run},
 		{Name: "stopped channels", Every: eventsInterval, Run: func(ctx context.Context) error {

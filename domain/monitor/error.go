@@ -18,7 +18,8 @@ const (
 	NotFound            Code = "MONITOR_NOT_FOUND"
 	Ended               Code = "MONITOR_ENDED" // section 16.6
 	Duplicate           Code = "DUPLICATE_MONITOR"
-	NameTaken           Code = "NAME_TAKEN" // another of the same kind has the name
+	NameTaken           Code = "NAME_TAKEN"  // another of the same kind has the name
+	NobodyTold          Code = "NOBODY_TOLD" // there is no callback, and no route leads anywhere
 	RateLimitExceeded   Code = "RATE_LIMIT_EXCEEDED"
 	MaxMonitorsExceeded Code = "MAX_MONITORS_EXCEEDED"
 	Internal            Code = "INTERNAL_ERROR"

@@ -39,6 +39,9 @@ type Monitor struct {
 	// (section 16.3); zero: they are.
 	RecordParkedSince time.Time
 
+	// Untold says that it has no callback, and that no route leads its alerts to anybody. Stores find it out when they read.
+	Untold bool
+
 	// SecretLost says that no key decrypts StreamSecret. Without it, its source could take a worker for a stranger.
 	SecretLost bool
 

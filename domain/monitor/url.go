@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -10,8 +11,17 @@ import (
 // decision A2). A stream URL is canonical and far shorter.
 const MaxURLLength = 512
 
-// CallbackURL is the address that webhooks are sent to.
+// CallbackURL is the address that webhooks are sent to. It is empty if routes alone tell somebody of a stream.
 type CallbackURL string
+
+// CallbackKnown reports whether it can be said who is told of a registration: of those that are refused are neither the
+// whole nor its callback, nor, without a callback, the metadata that routes compare.
+func CallbackKnown(u CallbackURL, refused []error) bool {
+	return !slices.ContainsFunc(refused, func(err error) bool {
+		field := FieldOf(err)
+		return err != nil && (field == "" || field == "callback_url" || field == "metadata" && u == "")
+	})
+}
 
 // ParseCallbackURL checks the form of a callback URL: http or https, a host,
 // a port that exists, at most MaxURLLength bytes, no user name, no fragment. Which networks it may

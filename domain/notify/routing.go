@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // Routing holds everything that decides which destinations get what. It is shared: nobody
@@ -84,6 +86,16 @@ func (r Routing) HintTargets(s Subject, now time.Time) []Target {
 		return nil
 	}
 	return r.Targets(s)
+}
+
+// TellsOf reports whether the routes lead any trouble of a monitor to somebody: a message about an incident to people, or
+// the event that begins it to a webhook. id is empty for a monitor that is not registered yet.
+func (r Routing) TellsOf(id monitor.ID, metadata []byte) bool {
+	s := Subject{MonitorID: id, Severity: incident.MaxSeverity, Metadata: FlattenMetadata(metadata)}
+	return slices.ContainsFunc(incident.Names(), func(c incident.Name) bool {
+		s.Conditions = []incident.Name{c}
+		return len(r.Explain(s, time.Time{}).Targets) > 0
+	})
 }
 
 // LeadsTo reports whether the routes send messages about an incident to a destination.

@@ -299,3 +299,32 @@ func TestALongOwnerIsRefused(t *testing.T) {
 		expectWrong(t, s.Check(at(0)), fields...)
 	}
 }
+
+func TestRoutesTellOfAStream(t *testing.T) { // section 3.1
+	disabled := routing(route(notify.Match{}, 0, "slack"))
+	off := disabled.Destinations["slack"]
+	off.Enabled = false
+	disabled.Destinations = map[string]notify.Destination{"slack": off}
+	video := notify.Match{Metadata: map[string]string{"team": "video"}}
+	for name, c := range map[string]struct {
+		routing notify.Routing
+		want    bool
+	}{
+		"no destination":                      {routing(route(notify.Match{}, 0)), false},
+		"people":                              {routing(route(notify.Match{}, 0, "slack")), true},
+		"people after an hour":                {routing(route(notify.Match{}, time.Hour, "slack")), true},
+		"a webhook":                           {routing(route(notify.Match{}, 0, "webhook")), true},
+		"a destination that is switched off":  {disabled, false},
+		"its team alone":                      {routing(route(video, 0, "slack"), route(notify.Match{}, 0)), true},
+		"another team alone":                  {routing(route(notify.Match{Metadata: map[string]string{"team": "sound"}}, 0, "slack"), route(notify.Match{}, 0)), false},
+		"a route before it that tells nobody": {routing(route(video, 0), route(notify.Match{}, 0, "slack")), false},
+		"only the worst":                      {routing(route(notify.Match{MinSeverity: incident.MaxSeverity}, 0, "slack"), route(notify.Match{}, 0)), true},
+		"only starts, to a webhook":           {routing(route(notify.Match{Events: []event.Type{event.StreamStarted}}, 0, "webhook"), route(notify.Match{}, 0)), false},
+		"only another monitor":                {routing(route(notify.Match{Monitors: []monitor.ID{someMonitor + "1"}}, 0, "slack"), route(notify.Match{}, 0)), false},
+		"only this monitor":                   {routing(route(notify.Match{Monitors: []monitor.ID{someMonitor}}, 0, "slack"), route(notify.Match{}, 0)), true},
+	} {
+		if got := c.routing.TellsOf(someMonitor, []byte(`{"team":"video"}`)); got != c.want {
+			t.Errorf("%s: somebody is told: %t, want %t", name, got, c.want)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
 // Store is a monitors.Store and an intake.ReportStore that calls another one.
@@ -51,6 +52,11 @@ func (s *Store) Adopt(ctx context.Context, id monitor.ID, channelID string) (m m
 		return m, err
 	})
 	return m, adopted, err
+}
+
+// Routing implements monitors.AdmissionReader.
+func (s *Store) Routing(ctx context.Context) (notify.Routing, error) {
+	return call(ctx, s, "Routing", func() (notify.Routing, error) { return s.Next.Routing(ctx) })
 }
 
 // FindIdempotent implements monitors.RegistrationStore.

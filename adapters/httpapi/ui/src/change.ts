@@ -27,7 +27,8 @@ export function changeOf(metadata: Metadata, opened: FormData, form: FormData): 
   if (changed("on_callback_failure")) config.on_callback_failure = field("on_callback_failure") as Config["on_callback_failure"];
   if (changed("cookie_jar")) config.cookie_jar = field("cookie_jar") || null;
   if (Object.keys(config).length > 0) change.config = config;
-  if (field("callback_url")) change.callback_url = field("callback_url");
+  if (form.get("no_callback")) change.callback_url = null;
+  else if (field("callback_url")) change.callback_url = field("callback_url");
   const renamed = names.filter(changed);
   if (renamed.length > 0) change.metadata = { ...metadata, ...Object.fromEntries(renamed.map((name) => [name, field(name)])) };
   return change;

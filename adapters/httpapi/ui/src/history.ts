@@ -86,10 +86,11 @@ const deliveryStates = { sent: "good", pending: "warning", failed: "trouble" } a
 export function deliverySpans(events: readonly EventRecord[], { from, to }: Pick<Window, "from" | "to">, now: number): Span[] {
   const least = (to - from) / 250;
   return events
-    .map((e): Span => {
+    .flatMap((e): Span[] => {
+      if (e.webhook_status === "none") return [];
       const began = Date.parse(e.created_at);
       const end = e.sent_at ? Date.parse(e.sent_at) : e.webhook_status === "pending" ? now : began;
-      return { state: deliveryStates[e.webhook_status], from: began, to: Math.max(end, began + least) };
+      return [{ state: deliveryStates[e.webhook_status], from: began, to: Math.max(end, began + least) }];
     })
     .filter((span) => span.to > from && span.from < to)
     .sort((a, b) => a.from - b.from);

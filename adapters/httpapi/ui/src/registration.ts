@@ -23,7 +23,7 @@ export const running = (all: NonNullable<Config["detectors"]>): Detectors => Obj
 
 // Template is how streams are watched, and where their events are sent.
 export interface Template {
-  callbackURL: string;
+  callbackURL: string | null; // null: routes alone tell somebody
   changed: Numbers; // values that differ from the preset
   detectors: NonNullable<Config["detectors"]>; // optional detectors that differ from the preset; null: off
   cookieJar: string; // a name; "": none
@@ -38,9 +38,9 @@ export interface Draft extends Template {
   title: string;
 }
 
-export const emptyTemplate = (callbackURL: string): Template => ({ callbackURL, changed: {}, detectors: {}, cookieJar: "", goesOn: true });
+export const emptyTemplate = (callbackURL: string | null): Template => ({ callbackURL, changed: {}, detectors: {}, cookieJar: "", goesOn: true });
 
-export const emptyDraft = (streamURL: string, callbackURL: string): Draft => ({ ...emptyTemplate(callbackURL), streamURL, start: "", end: "", channel: "", title: "" });
+export const emptyDraft = (streamURL: string, callbackURL: string | null): Draft => ({ ...emptyTemplate(callbackURL), streamURL, start: "", end: "", channel: "", title: "" });
 
 // Found is what a look at an address has found out about its stream.
 export type Found = Pick<Draft, "channel" | "title" | "start">;
@@ -68,6 +68,8 @@ function configOf(of: Template, preset: Numbers, name: string): Partial<Config> 
   return config;
 }
 
+const callbackOf = ({ callbackURL }: Template) => callbackURL && callbackURL.trim();
+
 export function registrationOf(draft: Draft, preset: Numbers, name = ""): Registration {
   const config = configOf(draft, preset, name);
   if (draft.cookieJar) config.cookie_jar = draft.cookieJar;
@@ -78,12 +80,12 @@ export function registrationOf(draft: Draft, preset: Numbers, name = ""): Regist
   const metadata: Record<string, string> = {};
   if (draft.channel.trim()) metadata.channel_name = draft.channel.trim();
   if (draft.title.trim()) metadata.stream_title = draft.title.trim();
-  return { stream_url: streamURLOf(draft.streamURL), callback_url: draft.callbackURL.trim(), config, metadata };
+  return { stream_url: streamURLOf(draft.streamURL), callback_url: callbackOf(draft), config, metadata };
 }
 
 export const channelRegistrationOf = (channel: string, of: Template, preset: Numbers, name = ""): ChannelRegistration => ({
   channel: channel.trim(),
-  callback_url: of.callbackURL.trim(),
+  callback_url: callbackOf(of),
   config: configOf(of, preset, name),
   ...(of.cookieJar ? { cookie_jar: of.cookieJar } : {}),
 });
@@ -95,7 +97,7 @@ export const namesChannel = (typed: string): boolean => /^(UC[\w-]{22}|@\S{3,})$
 export type Check = Partial<Omit<Registration, "metadata"> & ChannelRegistration> & Pick<Registration, "config">;
 
 // withoutEmpty leaves out a webhook that is not typed yet.
-const withoutEmpty = ({ callback_url, ...check }: Check): Check => (callback_url ? { callback_url, ...check } : check);
+const withoutEmpty = ({ callback_url, ...check }: Check): Check => (callback_url === "" ? check : { callback_url, ...check });
 
 export function checkOf(draft: Draft, preset: Numbers, name = ""): Check {
   const { metadata: _, ...registration } = registrationOf(draft, preset, name);

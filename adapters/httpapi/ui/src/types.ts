@@ -130,6 +130,8 @@ export interface Monitor {
   record_parked_since?: string; // incidents and history cannot be stored
   hints?: Hint[]; // that hold
   ingest?: Ingest; // missing: nothing is known
+  callback_url?: null; // routes alone tell somebody; left out: it has one
+  untold?: boolean; // routes alone, and none leads its alerts to anybody
   channel_id?: string; // that has found or adopted it
 }
 
@@ -275,7 +277,7 @@ export interface EventRecord {
   event_id: string;
   event_type: string;
   created_at: string;
-  webhook_status: "pending" | "sent" | "failed";
+  webhook_status: "pending" | "sent" | "failed" | "none";
   webhook_last_error: string | null;
   sent_at: string | null;
   attempts: { at: string; status: number | null; error: string | null }[];
@@ -323,14 +325,14 @@ export interface Broadcast {
 
 export interface Registration {
   stream_url: string;
-  callback_url: string;
+  callback_url: string | null; // null: routes alone tell somebody
   config: Partial<Config>;
   metadata: Metadata;
 }
 
 export interface ChannelRegistration {
   channel: string; // an ID, an @handle or a URL
-  callback_url: string;
+  callback_url: string | null;
   config: Partial<Config>;
   cookie_jar?: string; // without one, streams for members are skipped
 }
@@ -419,7 +421,7 @@ export interface ChannelPreview {
 }
 
 export interface Change {
-  callback_url?: string;
+  callback_url?: string | null;
   config?: Partial<Config>;
   metadata?: Metadata;
 }

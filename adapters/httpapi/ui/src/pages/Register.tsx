@@ -20,7 +20,7 @@ export function Register() {
   useTitle(words.title);
   const service = useService();
   const { preset, numbers } = usePreset();
-  const draft = useSignal<Draft>(emptyDraft(query.peek().get("url") ?? "", lastCallback.peek()));
+  const draft = useSignal<Draft>(emptyDraft(query.peek().get("url") ?? "", lastCallback.peek() || null));
   const set = (change: Partial<Draft>) => (draft.value = { ...draft.peek(), ...change });
   const operation = useRef({ id: "", of: "" });
   // Names and planned start fill fields that are empty or were filled so before; they belong to the address, and go with it.
@@ -53,7 +53,7 @@ export function Register() {
     const content = JSON.stringify(registration);
     if (operation.current.of !== content) operation.current = { id: operationID(), of: content };
     const { monitor_id: id } = await api.register(registration, operation.current.id);
-    lastCallback.value = registration.callback_url;
+    lastCallback.value = registration.callback_url ?? "";
     operation.current = { id: "", of: "" };
     return { href: `/monitors/${id}`, name: draft.value.channel || draft.value.title || registration.stream_url };
   };

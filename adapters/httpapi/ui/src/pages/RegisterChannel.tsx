@@ -21,7 +21,7 @@ export function RegisterChannel() {
   useTitle(words.register);
   const { preset, numbers } = usePreset();
   const address = useSignal(query.peek().get("channel") ?? "");
-  const template = useSignal<Template>(emptyTemplate(lastCallback.peek()));
+  const template = useSignal<Template>(emptyTemplate(lastCallback.peek() || null));
   const set = (change: Partial<Template>) => (template.value = { ...template.peek(), ...change });
   const typed = address.value.trim();
   const check = () => channelCheckOf(address.value, template.value, numbers, preset);
@@ -39,7 +39,7 @@ export function RegisterChannel() {
   const send = async () => {
     const registration = channelRegistrationOf(address.value, template.value, numbers, preset);
     const registered = await api.register(registration);
-    lastCallback.value = registration.callback_url;
+    lastCallback.value = registration.callback_url ?? "";
     return { href: `/channels/${registered.channel_id}`, name: seen.preview?.title || nameOfChannel(registered) };
   };
   const next = () => {

@@ -13,6 +13,7 @@ import { Rail } from "../parts/Rail";
 import { Status } from "../parts/Status";
 import { Strip } from "../parts/Strip";
 import { Tile } from "../parts/Tile";
+import { Untold } from "../parts/Untold";
 import { navigate, query, setQuery, withQuery } from "../router";
 import { sound, togglePinned } from "../settings";
 import { useSilenced } from "../silenced";
@@ -52,6 +53,7 @@ export function Wall() {
       <main class="main" id="main">
         <h1 class="hidden-text">{words.wall.title}</h1>
         <Filtered />
+        <Untold />
         {only("attention", "trouble", "warning") && <Attention items={attention} />}
         <WallHints />
         {only("recovered", "waiting") && <Rail recovered={recovered} waiting={waiting} all={show !== null} />}

@@ -97,6 +97,10 @@ export function ChangeForm({ title, hint, config, metadata, plan, children, save
           </div>
           <CookieJarField id="change-cookie_jar" chosen={config.cookie_jar ?? ""} />
           <Field name="callback_url" type="url" maxLength={512} value="" placeholder={words.unchanged} />
+          <label class="check">
+            <input type="checkbox" name="no_callback" />
+            {text.value.register.byRoutes}
+          </label>
           {children}
           <div class="actions">
             <button class="btn primary" type="submit" disabled={busy.value}>

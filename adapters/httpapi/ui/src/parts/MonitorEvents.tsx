@@ -79,6 +79,8 @@ export function eventLook(type: string): [GlyphName, string] {
   return looks[type] ?? (detector ? ["recovered", "recovered"] : ["send", "on_air"]);
 }
 
+const looksOfWebhook: Record<EventRecord["webhook_status"], [GlyphName, string]> = { sent: ["check", "on_air"], pending: ["retry", "warning"], failed: ["fail", "trouble"], none: ["send", "off"] };
+
 function Row({ event }: { event: EventRecord }) {
   const words = text.value.monitor;
   const [glyph, look] = eventLook(event.event_type);
@@ -96,8 +98,8 @@ function Row({ event }: { event: EventRecord }) {
         <span class="sub">{tell(data, happened)}</span>
       </td>
       <td>
-        <a class={`word is-${state === "sent" ? "on_air" : state === "pending" ? "warning" : "trouble"}`} href={`/deliveries?monitor_id=${event.payload.monitor_id}&selected=${event.event_id}`}>
-          <Glyph name={state === "sent" ? "check" : state === "pending" ? "retry" : "fail"} />
+        <a class={`word is-${looksOfWebhook[state][1]}`} href={`/deliveries?monitor_id=${event.payload.monitor_id}&selected=${event.event_id}`}>
+          <Glyph name={looksOfWebhook[state][0]} />
           {words.state[state]}
         </a>
         <span class="sub">{state === "sent" && event.sent_at ? `${clockDay(event.sent_at, now.peek())}${text.value.common.listComma}${words.tries(Math.max(1, event.attempts.length))}` : event.webhook_last_error && <ErrorText>{event.webhook_last_error}</ErrorText>}</span>

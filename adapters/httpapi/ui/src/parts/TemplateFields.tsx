@@ -131,8 +131,28 @@ function SingleDetectors({ of: { detectors: chosen }, preset, set }: { of: Templ
   );
 }
 
-// Callback is where events are sent, with a test.
+// Callback chooses who is told: those to whom routes lead, or a webhook as well.
 export function Callback({ of, set }: { of: Template; set: Set }) {
+  const words = text.value.register;
+  return (
+    <>
+      <div>
+        <label class="check">
+          <input type="radio" name="told" checked={of.callbackURL === null} onChange={() => set({ callbackURL: null })} />
+          {words.byRoutes}
+        </label>
+        <label class="check">
+          <input type="radio" name="told" checked={of.callbackURL !== null} onChange={() => set({ callbackURL: lastCallback.value })} />
+          {words.byWebhook}
+        </label>
+      </div>
+      {of.callbackURL !== null && <Webhook url={of.callbackURL} of={of} set={set} />}
+    </>
+  );
+}
+
+// Webhook is where events are sent, with a test.
+function Webhook({ url, of, set }: { url: string; of: Template; set: Set }) {
   const words = text.value.register;
   const trial = useSignal<Trial | null>(null);
   const failed = useSignal<Said>("");
@@ -142,7 +162,7 @@ export function Callback({ of, set }: { of: Template; set: Set }) {
     failed.value = "";
     trial.value = null;
     try {
-      trial.value = await testWebhook(of.callbackURL.trim());
+      trial.value = await testWebhook(url.trim());
     } catch (error) {
       failed.value = describe(error);
     }
@@ -162,10 +182,10 @@ export function Callback({ of, set }: { of: Template; set: Set }) {
             maxLength={512}
             placeholder="https://example.com/webhook"
             aria-describedby="callback-hint"
-            value={of.callbackURL}
+            value={url}
             onInput={(e) => set({ callbackURL: e.currentTarget.value })}
           />
-          <button class="btn" type="button" disabled={busy.value || !of.callbackURL.trim()} onClick={() => void test()}>
+          <button class="btn" type="button" disabled={busy.value || !url.trim()} onClick={() => void test()}>
             <Glyph name="send" />
             {words.test}
           </button>

@@ -33,6 +33,7 @@ export function Watching({ monitor }: { monitor: Monitor }) {
   const c = monitor.config;
   const facts: Fact[] = [
     ...rulesOf(c),
+    ...(monitor.callback_url === null ? [[words.fields.callback_url, text.value.register.byRoutes] as Fact] : []),
     [words.planned, timeOrNone(c.scheduled_start_time)],
     ...(c.scheduled_end_time ? [[words.plannedEnd, timeOrNone(c.scheduled_end_time)] as Fact] : []),
     [words.registered, timeOrNone(monitor.created_at)],

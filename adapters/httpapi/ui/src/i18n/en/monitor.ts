@@ -47,7 +47,7 @@ export const monitor = {
   startedAt: (time: string) => `since ${time}`,
   lateBy: (duration: string) => `${duration} late`,
   reason: (reason: string) => `reason: ${reason}`,
-  state: { pending: "pending", sent: "delivered", failed: "failed" },
+  state: { pending: "pending", sent: "delivered", failed: "failed", none: "by the routes" },
   tries: (n: number) => (n === 1 ? "1 try" : `${n} tries`),
   how: "How it is watched",
   detectors: "Further detectors",

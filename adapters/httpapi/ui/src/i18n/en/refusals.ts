@@ -37,6 +37,7 @@ export const refusals = {
     DUPLICATE_CHANNEL: "This channel is registered already.",
     CHANNEL_STOPPED: "The channel was stopped and cannot be changed.",
     CHANNEL_RUNNING: "Streams of the channel are being watched.",
+    NOBODY_TOLD: "Nobody would be told of this stream: no route leads its alerts to anybody.",
     DESTINATION_NOT_FOUND: "There is no such destination.",
     SILENCE_NOT_FOUND: "There is no such silence.",
     DELIVERY_NOT_FOUND: "This delivery does not exist, or is no longer kept.",

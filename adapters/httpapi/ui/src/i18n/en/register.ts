@@ -18,6 +18,8 @@ export const register = {
   detectorsHint: "Black and silence are always watched. The others are off unless the preset or you switch them on.",
   names: "How people call it",
   told: "Where events are sent",
+  byRoutes: "By the routes",
+  byWebhook: "By the routes, and each event to a webhook",
   callback: "Webhook for every event",
   callbackHint: "Signed with X-Signature-256. Only 2xx counts; a redirect does not.",
   goesOn: "Keep watching when the webhook fails, and send what was missed later",

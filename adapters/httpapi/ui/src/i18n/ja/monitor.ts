@@ -49,7 +49,7 @@ export const monitor: Words["monitor"] = {
   startedAt: (time) => `${time}から`,
   lateBy: (duration) => `${duration}の遅れ`,
   reason: (reason) => `理由：${reason}`,
-  state: { pending: "送信待ち", sent: "送信済み", failed: "失敗" },
+  state: { pending: "送信待ち", sent: "送信済み", failed: "失敗", none: "ルートに従う" },
   tries: (n) => `${n}回送信`,
   how: "監視の設定",
   detectors: "その他の検出",

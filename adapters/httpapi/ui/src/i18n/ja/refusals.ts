@@ -38,6 +38,7 @@ export const refusals: Words["refusals"] = {
     DUPLICATE_CHANNEL: "このチャンネルはすでに登録されています。",
     CHANNEL_STOPPED: "このチャンネルは監視を終了しているため変更できません。",
     CHANNEL_RUNNING: "監視中の配信があります。",
+    NOBODY_TOLD: "この配信の通知は誰にも届きません。アラートを通知先へ送るルートがありません。",
     DESTINATION_NOT_FOUND: "この通知先は見つかりません。",
     SILENCE_NOT_FOUND: "このミュートは見つかりません。",
     DELIVERY_NOT_FOUND: "この通知は見つからないか、保存期間を過ぎています。",

@@ -20,6 +20,8 @@ export const register: Words["register"] = {
   detectorsHint: "映像の真っ黒と無音は常に監視します。他の検出は、プリセットまたは個別の指定で有効になります。",
   names: "呼び名",
   told: "通知先",
+  byRoutes: "ルートに従って通知",
+  byWebhook: "ルートに加え、すべてのイベントをWebhookへ",
   callback: "すべてのイベントのWebhook",
   callbackHint: "X-Signature-256で署名します。成功とみなすのは2xxだけで、リダイレクトは失敗です。",
   goesOn: "Webhookが失敗しても監視を続け、後で送り直す",
