@@ -69,3 +69,9 @@ export function fill(gateway) {
 }
 
 export const pages = { wall: "/", rows: "/?view=rows", incidents: "/incidents", incident: `/incidents/${incident(2).incident_id}`, monitor: `/monitors/${id}`, deliveries: "/deliveries", register: `/register?url=${encodeURIComponent(monitor(9).stream_url)}`, channels: "/channels?stopped=true", channel: `/channels/${channelID}`, "register a channel": "/channels/register?channel=@channel1", settings: "/settings", signin: "/signin?link=expired" };
+
+// typeWebhook chooses a webhook beside the routes, and types its address.
+export async function typeWebhook(page, url) {
+  await page.locator("input[name=told]").nth(1).check();
+  await page.locator("#callback").fill(url);
+}

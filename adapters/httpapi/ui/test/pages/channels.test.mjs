@@ -5,7 +5,7 @@ import { open } from "../browser.mjs";
 import { channel, channelID, failing, fillChannels } from "../fakechannels.mjs";
 import { monitor } from "../fakegateway.mjs";
 import { fillNotifications } from "../fakenotifications.mjs";
-import { fill, pages } from "../fakepages.mjs";
+import { fill, pages, typeWebhook } from "../fakepages.mjs";
 
 // channels opens a page of channels. state has what the gateway keeps and what it was sent.
 const channels = (path, run) => {
@@ -34,7 +34,7 @@ test("a channel that was pasted where a stream belongs is registered as one, and
     await page.getByRole("radio", { name: /Music/ }).check();
     await page.getByText("Change single values").click();
     await page.getByLabel("Login").selectOption("members");
-    await page.getByLabel("Webhook for every event").fill("https://example.com/hook");
+    await typeWebhook(page, "https://example.com/hook");
     await page.getByRole("button", { name: "Watch this channel" }).click();
     await page.waitForURL(`**/channels/${channelID}`);
     const [[what, sent]] = changes(state);

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { open } from "../browser.mjs";
 import { channelID } from "../fakechannels.mjs";
 import { incident, monitor } from "../fakegateway.mjs";
-import { at, cookieJars, delivery, eventID, fill, hostile, id, pages, preview } from "../fakepages.mjs";
+import { at, cookieJars, delivery, eventID, fill, hostile, id, pages, preview, typeWebhook } from "../fakepages.mjs";
 
 const axe = readFileSync(new URL("../../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
 const looks = [
@@ -92,7 +92,7 @@ test("a stream is seen before it is registered, and a lost answer registers it o
     await page.getByText("An event is sent if it is not live.").waitFor();
     assert.equal(await page.locator(".sees-title").textContent(), hostile);
     await page.getByRole("radio", { name: /Music/ }).check();
-    await page.getByLabel("Webhook for every event").fill("https://example.com/hook");
+    await typeWebhook(page, "https://example.com/hook");
     await page.getByRole("button", { name: "Send a test" }).click();
     await page.getByText("The receiver did not accept it.").waitFor();
     await page.getByText("sha256=4b6ac1ed").waitFor();
@@ -134,7 +134,7 @@ test("what was looked up goes with its address, and what was typed stays", () =>
       }
       await address.fill(live);
       await page.getByText("live now").first().waitFor();
-      await page.getByLabel("Webhook for every event").fill("https://example.com/hook");
+      await typeWebhook(page, "https://example.com/hook");
       await page.getByRole("button", { name: "Watch this stream" }).click();
       await page.waitForURL(`**/monitors/${id}`);
       const { stream_url, metadata, config } = sent.at(-1);
@@ -161,7 +161,7 @@ test("refusals are Japanese on a Japanese page, and what the API adds is marked 
       gateway.routes.set("POST /api/v1/monitors", () => [429, { error: { code: "MAX_MONITORS_EXCEEDED", message: "50 monitors are active" } }]);
       await page.goto(gateway.url + pages.register);
       await page.getByText("配信のアドレス：この配信はすでに監視しています。").waitFor();
-      await page.locator("#callback").fill("https://example.com/hook");
+      await typeWebhook(page, "https://example.com/hook");
       await page.getByRole("button", { name: "この配信を監視" }).click();
       await page.getByRole("alert").getByText("同時に監視できる配信の上限に達しています。").waitFor();
       assert.equal(await page.getByRole("alert").locator("[lang=en]").textContent(), "50 monitors are active");
@@ -190,16 +190,16 @@ test("a webhook is checked while it is typed, without another look at the stream
       await page.getByText("Checking what you changed …").waitFor();
       await page.clock.fastForward(7000);
     };
-    await page.getByLabel("Webhook for every event").fill("https://bad.example.com/");
+    await typeWebhook(page, "https://bad.example.com/");
     await checked();
     await page.getByText("Webhook: This address is not accepted.").waitFor();
     assert.equal(await page.getByText("Can be registered").count(), 0);
-    await page.getByLabel("Webhook for every event").fill("https://good.example.com/");
+    await typeWebhook(page, "https://good.example.com/");
     await page.getByText("Webhook: This address is not accepted.").waitFor({ state: "detached" });
     await checked();
     await page.getByText("Can be registered").waitFor();
     assert.equal(await page.locator(".sees-title").textContent(), hostile);
-    assert.deepEqual(asked.map((sent) => [sent.stream_url, sent.callback_url]), [[preview.stream_url, undefined], [undefined, "https://bad.example.com/"], [undefined, "https://good.example.com/"]]);
+    assert.deepEqual(asked.map((sent) => [sent.stream_url, sent.callback_url]), [[preview.stream_url, null], [undefined, "https://bad.example.com/"], [undefined, "https://good.example.com/"]]);
   }));
 
 test("a change of thresholds sends only what differs", () =>
@@ -281,6 +281,20 @@ test("a delivery shows its signature and its answer as text, and is sent again",
     assert.equal(again, 1);
   }));
 
+test("a stream is told by the routes unless a webhook is typed, and the wall names those of which nobody is told", () =>
+  open(fill, async (page, gateway) => {
+    const sent = [];
+    gateway.routes.set("POST /api/v1/monitors", (registration) => (sent.push(registration), [400, { error: { code: "NOBODY_TOLD", message: "no route" } }]));
+    await page.goto(gateway.url + pages.register);
+    await page.getByText("Can be registered").waitFor();
+    await page.getByRole("button", { name: "Watch this stream" }).click();
+    await page.getByRole("alert").getByText("Nobody would be told of this stream").waitFor();
+    assert.equal(sent[0].callback_url, null);
+    gateway.updateMonitor(monitor(9, { callback_url: null, untold: true }));
+    await page.goto(`${gateway.url}/`);
+    await page.getByText("Nobody is told of").waitFor();
+  }));
+
 test("optional detectors are those of the preset, and single ones are switched and set", () =>
   open(fill, async (page, gateway) => {
     const sent = [];
@@ -288,7 +302,7 @@ test("optional detectors are those of the preset, and single ones are switched a
     gateway.routes.set(`PATCH /api/v1/monitors/${id}`, (change) => (sent.push(change), [200, gateway.monitors.get(id)]));
     await page.goto(`${gateway.url}/register?preset=music&url=${encodeURIComponent(monitor(9).stream_url)}`);
     await page.getByText("Can be registered").waitFor();
-    await page.getByLabel("Webhook for every event").fill("https://example.com/hook");
+    await typeWebhook(page, "https://example.com/hook");
     await page.locator("summary", { hasText: "Further detectors" }).click();
     assert.ok(await page.getByLabel("Made-up sound").isChecked());
     await page.getByLabel("Made up is over, dB").fill("-20");

@@ -81,6 +81,7 @@ async function register(page, { words, video, title, channel }) {
   await page.getByLabel(fields.channel_name, { exact: true }).fill(channel);
   await page.getByLabel(fields.check_interval_sec, { exact: true }).fill("2");
   await page.getByLabel(fields.blackout_threshold_sec, { exact: true }).fill(String(thresholdSec));
+  await page.locator("input[name=told]").nth(1).check();
   await page.getByLabel(words.register.callback, { exact: true }).fill(callback_url);
   await page.getByRole("button", { name: words.register.test, exact: true }).click();
   await page.locator(".trial-head", { hasText: words.register.delivered }).getByText("204").waitFor();
