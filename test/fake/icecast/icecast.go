@@ -36,6 +36,8 @@ type Mount struct {
 	Page   string        // an HTML page in place of the sound; empty: none
 	Burst  time.Duration // of sound at once for a new listener
 	Speed  float64       // of the sound; 0: its own pace
+
+	Token, Authorization string // what requests have to carry, in the query and the header; empty: nothing
 }
 
 const (
@@ -119,6 +121,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.URL.Path != "/live":
 		http.NotFound(w, r)
+		return
+	case r.URL.Query().Get("token") != m.Token, r.Header.Get("Authorization") != m.Authorization:
+		http.Error(w, "401 Unauthorized", http.StatusUnauthorized)
 		return
 	case m.Page != "":
 		w.Header().Set("Content-Type", "text/html")

@@ -1,22 +1,11 @@
 package acceptance_test
 
 import (
-	"bytes"
-	"context"
-	"encoding/hex"
 	"fmt"
-	"io"
-	"io/fs"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
-
-	"github.com/jmoiron/sqlx"
-	_ "github.com/lib/pq" // the driver "postgres"
 
 	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
@@ -32,7 +21,7 @@ const (
 	loginSigner             = "the-signer-of-logins-5d1b"
 )
 
-var cookieValues = []string{firstLogin, secondLogin, loginSigner, youtube.TokenPrefix}
+var cookieValues = hidden{"the first login": firstLogin, "the second login": secondLogin, "the signer": loginSigner, "a token": youtube.TokenPrefix}
 
 // cookieFileOf returns a cookie file with a login.
 func cookieFileOf(login string) []byte {
@@ -54,60 +43,6 @@ func onlyJar(t *testing.T, s *system.Service) map[string]any {
 	return all[0].(map[string]any)
 }
 
-// findCookies fails the test if a text has the value of a cookie, as it is or in hexadecimal, as the database shows bytes.
-func findCookies(t *testing.T, where string, text []byte) {
-	t.Helper()
-	for _, value := range cookieValues {
-		if bytes.Contains(text, []byte(value)) || bytes.Contains(text, []byte(hex.EncodeToString([]byte(value)))) {
-			t.Errorf("%s has the cookie %s", where, value)
-		}
-	}
-}
-
-// watchProcesses looks at the arguments and the environment of every process below the gateways until stop is called.
-func watchProcesses(t *testing.T, gateways ...*system.Service) (stop func()) {
-	ctx, cancel := context.WithCancel(t.Context())
-	var watching sync.WaitGroup
-	seen := map[string]bool{}
-	watching.Go(func() {
-		for ctx.Err() == nil {
-			for _, g := range gateways {
-				for _, p := range append(g.Descendants(), system.Process{PID: g.PID()}) {
-					for _, file := range []string{"cmdline", "environ"} {
-						text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/%s", p.PID, file))
-						findCookies(t, fmt.Sprintf("%s of a process", file), text)
-						seen[file] = seen[file] || bytes.Contains(text, []byte("--cookies")) || file == "environ" && len(text) > 0
-					}
-				}
-			}
-			scenario.Sleep(ctx, 20*time.Millisecond)
-		}
-	})
-	return func() {
-		cancel()
-		watching.Wait()
-		if !seen["cmdline"] || !seen["environ"] {
-			t.Errorf("of the tools that use the jar, only %v were seen", seen)
-		}
-	}
-}
-
-// everyRow returns every row of every table as text.
-func everyRow(t *testing.T, dsn string) map[string][]byte {
-	t.Helper()
-	db := must.Get(sqlx.Connect("postgres", dsn))(t)
-	defer func() { _ = db.Close() }()
-	texts := func(query string) (all []string) {
-		must.Do(t, db.SelectContext(t.Context(), &all, query))
-		return all
-	}
-	tables := map[string][]byte{}
-	for _, table := range texts(`SELECT quote_ident(table_name) FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`) {
-		tables[table] = []byte(strings.Join(texts(`SELECT CAST(row AS text) FROM `+table+` AS row`), "\n"))
-	}
-	return tables
-}
-
 // Two gateways with workers of both kinds watch streams for members by one login, which YouTube renews with each question. Its
 // cookies are nowhere but in the jar, the workers and the questions.
 func TestALoginIsNowhereButInItsJar(t *testing.T) { // section 17.7
@@ -119,7 +54,7 @@ func TestALoginIsNowhereButInItsJar(t *testing.T) { // section 17.7
 	other := must.Get(env.StartBeside(t.Context(), config))(t)
 	t.Cleanup(func() { _ = other.Stop() })
 	gateways := []*system.Service{env.Service, other}
-	stopWatching := watchProcesses(t, gateways...)
+	stopWatching := cookieValues.watchProcesses(t, "--cookies", gateways...)
 	env.YouTube.AcceptLogin(firstLogin)
 	env.YouTube.RotateLogin()
 
@@ -186,45 +121,5 @@ func TestALoginIsNowhereButInItsJar(t *testing.T) { // section 17.7
 	}
 	stopWatching()
 
-	paths := []string{"/", "/openapi.yaml", "/api/v1/monitors", "/api/v1/cookie-jars", "/api/v1/audit", "/api/v1/service", "/api/v1/incidents", "/api/v1/deliveries", "/api/v1/evidence"}
-	for _, id := range ids {
-		for _, part := range []string{"", "/events", "/sessions", "/timeline"} {
-			paths = append(paths, "/api/v1/monitors/"+id+part)
-		}
-	}
-	for _, path := range paths {
-		request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, env.Service.URL()+path, nil))(t)
-		request.Header.Set("X-API-Key", system.APIKey)
-		response := must.Get(http.DefaultClient.Do(request))(t)
-		findCookies(t, path, must.Get(io.ReadAll(response.Body))(t))
-		must.Do(t, response.Body.Close())
-	}
-	for table, rows := range everyRow(t, db.DSN()) {
-		findCookies(t, "the table "+table, rows)
-	}
-	for _, g := range gateways {
-		must.Do(t, g.Stop()) // what is written at the end is looked at, too
-		said := ""
-		for _, l := range g.Log() {
-			findCookies(t, "the log", []byte(l.Raw))
-			said += l.Message + "\n"
-		}
-		if !strings.Contains(said, "ran yt-dlp") {
-			t.Error("the log does not have what it says of each question")
-		}
-	}
-	for _, id := range ids {
-		for _, event := range env.Events(id) {
-			findCookies(t, "an event", event.Body)
-		}
-	}
-	for _, dir := range []string{env.Dir(), db.dir, os.TempDir()} { // the database with its journal, keys, scratch folders
-		_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-			if err == nil && e.Type().IsRegular() && (dir != os.TempDir() || strings.Contains(path, "stream-monitor-tools")) {
-				content, _ := os.ReadFile(path)
-				findCookies(t, path, content)
-			}
-			return nil
-		})
-	}
+	cookieValues.searchAll(t, env, db, "ran yt-dlp", gateways...)
 }
