@@ -78,6 +78,8 @@ const (
 	FailedSegment  = "segment"  // the newest segment cannot be fetched or decoded
 	FailedStalled  = "stalled"  // the playlist has not moved for 60 s (decision S6)
 	FailedNoData   = "no_data"  // the encoder sends nothing, as the source tells the owner (decision S24)
+	FailedDenied   = "denied"   // the stream's own server refuses the credentials (section 5.7)
+	FailedToken    = "token"    // the same with a token that has expired (section 5.7)
 )
 
 // Outage is the data of alert.segment_error (sections 6.6, 7.6, decision W7).
@@ -85,11 +87,11 @@ type Outage struct {
 	StartedAt    time.Time `json:"started_at"`
 	DurationSec  int64     `json:"duration_sec"`
 	ThresholdSec int64     `json:"threshold_sec"` // 60
-	Failure      string    `json:"failure"`       // manifest, segment, stalled, no_data
+	Failure      string    `json:"failure"`       // manifest, segment, stalled, no_data, denied, token
 	LastError    string    `json:"last_error"`
 }
 
-// Reasons of MonitorFailure. The watcher gives the first eight, most of them for a
+// Reasons of MonitorFailure. The watcher gives the first nine, most of them for a
 // state of the video. The gateway gives the others.
 const (
 	ReasonBlind              = "blind"                   // nothing could be learned for 5 minutes (decision S15)
@@ -99,6 +101,7 @@ const (
 	ReasonAgeRestricted      = "age_restricted"          // needs a signed-in adult
 	ReasonMembersOnly        = "members_only"            // needs a membership
 	ReasonNotALiveStream     = "not_a_live_stream"       // an ordinary video
+	ReasonAccessDenied       = "access_denied"           // the stream's own server refuses the credentials (section 5.7)
 	ReasonReservationExpired = "reservation_expired"     // never went live (decision A10)
 	ReasonWorkerLost         = "worker_lost"             // the worker ended by itself, or fell silent (decision O3)
 	ReasonLaunchFailed       = "launch_failed"           // no worker could be started

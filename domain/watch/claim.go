@@ -26,6 +26,7 @@ var refusals = map[StreamState]string{
 	RegionLocked:   event.ReasonRegionLocked,
 	AgeRestricted:  event.ReasonAgeRestricted,
 	MembersOnly:    event.ReasonMembersOnly,
+	Denied:         event.ReasonAccessDenied,
 }
 
 func (c claim) open() bool { return c.State != "" }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -29,6 +30,7 @@ const (
 	RegionLocked   StreamState = "region_locked"        // cannot be seen from here
 	AgeRestricted  StreamState = "age_restricted"       // needs a signed-in adult
 	MembersOnly    StreamState = "members_only"         // needs a membership
+	Denied         StreamState = "denied"               // the stream's own server refuses the credentials of its owner; in Monitoring Mode it counts as live (section 5.7)
 	ManifestFound  StreamState = "manifest_found"       // a fallback found a manifest; nobody knows whether the stream is live
 	Blocked        StreamState = "blocked"              // bot check, captcha, 403: the source refuses the address; unknown
 	RateLimited    StreamState = "rate_limited"         // 429: too many questions from the address; unknown
@@ -262,6 +264,8 @@ const (
 	FailureNetwork     FailureKind = "network"      // DNS, connect, reset, timeout, 5xx
 	FailureExpired     FailureKind = "expired"      // 404, 410: the server does not have what the URL names
 	FailureRefused     FailureKind = "refused"      // 401, 403: the server refuses the URL, or whoever asks for it
+	FailureDenied      FailureKind = "denied"       // 401, 403, and 410 with credentials, of a stream of one's own: its server refuses them (section 5.7)
+	FailureToken       FailureKind = "token"        // the same with a token that has expired
 	FailureRateLimited FailureKind = "rate_limited" // 429: too many requests from the address
 	FailureMalformed   FailureKind = "malformed"    // not a playlist, or one that breaks a limit
 	FailureTooLarge    FailureKind = "too_large"    // more bytes than the limit
@@ -273,6 +277,17 @@ const (
 // renewsURL reports whether the failure asks for a new URL (decision S7).
 func (k FailureKind) renewsURL() bool { return k == FailureExpired || k == FailureRefused }
 
+// denial returns the value of event.Outage.Failure for a refusal by the broadcaster's own server; "": it is none.
+func (k FailureKind) denial() string {
+	switch k {
+	case FailureDenied:
+		return event.FailedDenied
+	case FailureToken:
+		return event.FailedToken
+	}
+	return ""
+}
+
 // mayRefuseUs reports whether the server may refuse whoever asks. It does so only while
 // the question about the stream is refused too (decision S6).
 func (k FailureKind) mayRefuseUs() bool { return k == FailureRefused || k == FailureRateLimited }
@@ -281,7 +296,9 @@ func (k FailureKind) mayRefuseUs() bool { return k == FailureRefused || k == Fai
 // observation. It implements error, so that adapters can return it.
 type Failure struct {
 	Kind   FailureKind `json:"kind"`
-	Detail string      `json:"detail"` // one line, without a signed URL
+	Detail string      `json:"detail"`           // one line, without a signed URL
+	Status int         `json:"status,omitempty"` // HTTP status with which a server answered; 0: none
+	Empty  bool        `json:"empty,omitempty"`  // it is a live manifest that lists no segment, such as that of an encoder that has just come
 }
 
 // Error returns the kind and the detail.

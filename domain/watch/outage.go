@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -24,6 +25,7 @@ type outage struct {
 	LookAt    time.Time     `json:"look_at,omitzero"`  // the alert needs a failure since then
 	DueAt     time.Time     `json:"due_at,omitzero"`   // when the first failure at or after the limit was seen
 	Refused   bool          `json:"refused,omitempty"` // the latest failure may be a refusal of whoever asks
+	Denial    string        `json:"denial,omitempty"`  // event.FailedDenied or FailedToken, if the latest failure was one; empty: neither
 	Alerted   bool          `json:"alerted,omitempty"`
 	Avoided   []quality     `json:"avoided,omitempty"` // renditions that failed again after their URLs were renewed
 }
@@ -46,7 +48,7 @@ func (o *outage) fail(now, since time.Time, cause, lastError string) {
 	if o.Cause != cause {
 		o.Failures = 0
 	}
-	o.Cause, o.LastError, o.FailedAt, o.Refused = cause, lastError, now, false
+	o.Cause, o.LastError, o.FailedAt, o.Refused, o.Denial = cause, lastError, now, false, ""
 	o.Failures++
 	policy := playlistBackoff
 	if cause == event.FailedSegment {
@@ -96,7 +98,7 @@ func (o *outage) alert(now time.Time) event.Outage {
 		StartedAt:    o.Since,
 		DurationSec:  wholeSeconds(now.Sub(o.Since)),
 		ThresholdSec: wholeSeconds(outageLimit),
-		Failure:      o.Cause,
+		Failure:      cmp.Or(o.Denial, o.Cause),
 		LastError:    o.LastError,
 	}
 }
@@ -215,7 +217,7 @@ func (o outages) recordFailure(f *mediaFeed, cause string, failure *Failure, sin
 		return
 	}
 	o.extend(f, since, cause, failure.Error())
-	f.Outage.Refused = failure.Kind.mayRefuseUs()
+	f.Outage.Refused, f.Outage.Denial = failure.Kind.mayRefuseUs(), failure.Kind.denial()
 	o.state.noteRefusal()
 	if failure.Kind.renewsURL() {
 		o.renew(f)

@@ -71,8 +71,8 @@ func NewRequestHeader(fields map[string]string, cookies []Cookie, urls []string)
 	}
 	for _, raw := range urls {
 		u, err := url.Parse(raw)
-		if err == nil && raw != "" && len(h.Origins) < maxOrigins && !slices.Contains(h.Origins, originOf(u)) {
-			h.Origins = append(h.Origins, originOf(u))
+		if err == nil && raw != "" && len(h.Origins) < maxOrigins && !slices.Contains(h.Origins, OriginOf(u)) {
+			h.Origins = append(h.Origins, OriginOf(u))
 		}
 	}
 	return h
@@ -85,7 +85,7 @@ func OwnRequestHeader(fields map[string]string, stream string) *RequestHeader {
 	if err != nil || len(fields) == 0 {
 		return nil
 	}
-	return &RequestHeader{Fields: fields, Origins: []string{originOf(u)}}
+	return &RequestHeader{Fields: fields, Origins: []string{OriginOf(u)}}
 }
 
 // matters reports whether a server may judge a request by a field. The others say what a client can read.
@@ -104,9 +104,9 @@ func (h *RequestHeader) For(u *url.URL, before ...*url.URL) map[string]string {
 		return nil
 	}
 	fields := map[string]string{}
-	own := slices.Contains(h.Origins, originOf(u))
+	own := slices.Contains(h.Origins, OriginOf(u))
 	for _, b := range before {
-		own = own && originOf(b) == originOf(u)
+		own = own && OriginOf(b) == OriginOf(u)
 	}
 	for name, value := range h.Fields {
 		if own || name == userAgent {
@@ -146,8 +146,8 @@ func (c Cookie) matches(u *url.URL) bool {
 	return ofHost && ofPath && (!c.Secure || u.Scheme == "https")
 }
 
-// originOf returns scheme, host and port of a URL (RFC 6454).
-func originOf(u *url.URL) string {
+// OriginOf returns scheme, host and port of a URL (RFC 6454).
+func OriginOf(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]

@@ -67,8 +67,10 @@ func (a answers) handle(o Resolution) {
 
 // handleWhileWaiting takes in an answer in Waiting Mode (sections 7.1, 7.2, 7.5).
 func (a answers) handleWhileWaiting(o Resolution) {
+	answered := o.State
+	o.State = a.rules.whileWaiting(o.State, o.Began)
 	switch o.State {
-	case Ended, NotALiveStream, Private, Removed, RegionLocked, AgeRestricted, MembersOnly:
+	case Ended, NotALiveStream, Private, Removed, RegionLocked, AgeRestricted, MembersOnly, Denied:
 		a.handleClaim(o)
 	case Live:
 		a.start(o.ActualStart)
@@ -85,6 +87,9 @@ func (a answers) handleWhileWaiting(o Resolution) {
 		}
 		a.state.Schedule.alertDelay(a.rules, &a.emitter)
 		a.state.Resolve.NextAt = a.rules.nextPoll(a.now, a.state.Schedule.DelayAlerted)
+		if answered != o.State {
+			a.state.Blind.LastError = string(answered) + ": " + o.Detail
+		}
 	}
 }
 

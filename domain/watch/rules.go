@@ -149,9 +149,12 @@ func (r Rules) runs(d detector.Detector) bool { return !d.Optional || r.Threshol
 func (r Rules) expected() trackSet { return trackSet{Video: !r.AudioOnly, Audio: true} }
 
 // whileWatched returns what an answer to a question that began at a time means for a stream that is watched. That a
-// lasting stream is not there is an outage until its scheduled end, and its end from then on.
+// lasting stream is not there is an outage until its scheduled end, and its end from then on. That the own server of a stream
+// denies access is an outage at any time: the credentials can be renewed.
 func (r Rules) whileWatched(answer StreamState, began time.Time) StreamState {
 	switch answer {
+	case Denied:
+		return Offline
 	case Upcoming, Offline, Ended, NotALiveStream:
 	default:
 		return answer
@@ -163,6 +166,15 @@ func (r Rules) whileWatched(answer StreamState, began time.Time) StreamState {
 		return Offline
 	}
 	return Ended
+}
+
+// whileWaiting returns what an answer to a question that began at a time means for a stream that is waited for. A lasting
+// stream may still show what was before, or be refused, until it is late.
+func (r Rules) whileWaiting(answer StreamState, began time.Time) StreamState {
+	if (answer == Denied || answer == NotALiveStream) && r.Lasting && began.Before(r.ScheduledStart.Add(r.StartTolerance)) {
+		return Upcoming
+	}
+	return answer
 }
 
 // setting returns a further setting of a detector.

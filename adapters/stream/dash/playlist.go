@@ -33,7 +33,9 @@ func (p *presentation) playlist(selected selection) (watch.Playlist, error) {
 		return watch.Playlist{}, unusable
 	}
 	if len(out.Segments) == 0 && !out.Ended {
-		return watch.Playlist{}, malformed("%s", cmp.Or(p.defect, "a live MPD without an available segment"))
+		failure := malformed("%s", cmp.Or(p.defect, "a live MPD without an available segment"))
+		failure.Empty = p.defect == ""
+		return watch.Playlist{}, failure
 	}
 	out.Defect = p.defect
 	out.TargetDuration = targetDuration(out.Segments, roundedDuration(p.mpd.MaxSegmentDuration))

@@ -50,7 +50,9 @@ func (s *mediaScan) playlist(base *url.URL) (watch.Playlist, error) {
 		p.Segments = append(p.Segments, segment)
 	}
 	if len(p.Segments) == 0 && !p.Ended {
-		return watch.Playlist{}, s.defect.failure("a live playlist without a usable segment")
+		failure := s.defect.failure("a live playlist without a usable segment")
+		failure.Empty = len(s.entries) == 0
+		return watch.Playlist{}, failure
 	}
 	if p.TargetDuration <= 0 && len(p.Segments) > 0 {
 		s.defect.note(0, "EXT-X-TARGETDURATION is missing or not a positive number")

@@ -35,7 +35,9 @@ func statusFailure(host string, status int) *watch.Failure {
 	case http.StatusRequestedRangeNotSatisfiable:
 		kind = watch.FailureTruncated
 	}
-	return watch.NewFailure(kind, "%s: answered %d", host, status)
+	failure := watch.NewFailure(kind, "%s: answered %d", host, status)
+	failure.Status = status
+	return failure
 }
 
 // requestFailure returns the Failure of a request that got no response. It says
