@@ -71,6 +71,7 @@ func readConfig(body *object, ifNull monitor.CallbackFailure) (change monitors.C
 		config.text("cookie_jar", change.CookieJar)
 	}
 	change.Headers = readHeaders(config)
+	change.TokenURL, change.CopyQuery = readTokenURL(config), config.flag("copy_query")
 	return change, append(body.refused, config.refused...)
 }
 
@@ -167,6 +168,20 @@ func readHeaders(config *object) map[string]*string {
 		config.refused = append(config.refused, own.refused...) // of names that are there twice
 	}
 	return headers
+}
+
+// readTokenURL reads the token URL of config; null is none. No refusal shows it.
+func readTokenURL(config *object) *string {
+	raw, given := config.fields["token_url"]
+	if !given {
+		return nil
+	}
+	token := ""
+	if json.Unmarshal(raw, &token) != nil {
+		config.refusef("token_url", "%stoken_url is of the wrong type; accepted is a string, or null", config.path)
+		return nil
+	}
+	return &token
 }
 
 // readTimeChange reads a time that null removes. A time that cannot be read changes nothing.

@@ -41,14 +41,14 @@ func readRegistration(raw []byte) (monitors.Request, error) {
 	r.Metadata = body.fields["metadata"]
 	config, refused := readConfig(body, monitor.EndMonitor)
 	config.Apply(&r.Config)
-	r.Headers = config.Headers
+	r.Headers, r.TokenURL = config.Headers, config.TokenURL
 	r.Unreadable = refused
 	return r, nil
 }
 
 // configFields are the fields of config (section 3.1).
 func configFields() []string {
-	fields := []string{"preset", "cookie_jar", "http_headers", "detectors", "scheduled_start_time", "scheduled_end_time", "on_callback_failure"}
+	fields := []string{"preset", "cookie_jar", "http_headers", "token_url", "copy_query", "detectors", "scheduled_start_time", "scheduled_end_time", "on_callback_failure"}
 	for _, s := range monitor.Settings() {
 		fields = append(fields, s.Field)
 	}

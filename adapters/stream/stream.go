@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/pythontool"
+	"github.com/stream-monitor/stream-monitor/adapters/internal/reference"
 	"github.com/stream-monitor/stream-monitor/application/channels"
 	"github.com/stream-monitor/stream-monitor/application/worker"
 )
@@ -27,6 +28,21 @@ type Choices struct {
 	JSRuntime     string // YTDLP_JS_RUNTIME: a name, or NAME:PATH
 }
 
+// Getter gets small resources, such as manifests, within the time limits of all media. Errors are *watch.Failure.
+type Getter interface {
+	// Get gets at most limit bytes of a resource.
+	Get(ctx context.Context, url string, limit int64) (body []byte, from reference.Origin, err error)
+
+	// Head gets what the header of a resource says of its origin.
+	Head(ctx context.Context, url string) (from reference.Origin, err error)
+}
+
+// Requester gets manifests and fetches segments.
+type Requester interface {
+	Getter
+	worker.SegmentFetcher
+}
+
 // Tools are what a process asks sources with. All requests leave through the egress address of their
 // context (application/worker/request).
 type Tools struct {
@@ -36,6 +52,11 @@ type Tools struct {
 	// Endless requests the endless response of an audio stream, also in MEDIA_ALLOWED_NETWORKS, and returns it whatever its status
 	// is. Its errors, and those of reading its body, are *watch.Failure or io.EOF.
 	Endless func(ctx context.Context, url string) (*http.Response, error)
+
+	// Own requests the media of streams of one's own, also in MEDIA_ALLOWED_NETWORKS. Manifests makes a reader of HLS and DASH
+	// that gets all it needs so.
+	Own       Requester
+	Manifests func(Getter) worker.PlaylistReader
 
 	YTDLP      func(Site) worker.Resolver
 	Streamlink func(Site) worker.Resolver

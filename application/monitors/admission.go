@@ -18,7 +18,8 @@ type Request struct {
 	Config      monitor.Config  // start from monitor.DefaultConfig
 	Metadata    json.RawMessage // a JSON object of at most monitor.MaxMetadata bytes; empty: {}
 	Headers     map[string]*string
-	ChannelID   string // of the channel that registers it; empty: a person does
+	TokenURL    *string // as of monitor.StreamSecret.SetTokenURL; nil: left out
+	ChannelID   string  // of the channel that registers it; empty: a person does
 
 	// Unreadable has a *monitor.Error for each field that could not be decoded, or one without a
 	// field for the whole. The refusal names them together with all other wrong fields.
@@ -73,8 +74,7 @@ func (a *admission) read(r Request) (m monitor.Monitor, wrong []error) {
 
 		ReservedUntil: now.Add(claimTerm),
 	}
-	wrong = append(wrong, m.StreamSecret.SetHeaders(r.Headers, monitor.SourceOf(stream))...)
-	m.Config.HeaderNames = m.StreamSecret.HeaderNames()
+	wrong = append(wrong, setCredentials(&m, r.Headers, r.TokenURL)...)
 	if monitor.SourceOf(stream).AudioOnly {
 		m.Health.Video = monitor.NoTrack
 	}
@@ -115,6 +115,24 @@ func (a *admission) checkCallback(ctx context.Context, m monitor.Monitor) error 
 		return NobodyTold()
 	}
 	return nil
+}
+
+// setCredentials sets what requests for the stream of a monitor carry beside its query; nil leaves it as it is. Config then
+// says what there is. Errors: the fields that are refused.
+func setCredentials(m *monitor.Monitor, headers map[string]*string, tokenURL *string) (refused []error) {
+	source := monitor.SourceOf(m.StreamURL)
+	if headers != nil {
+		refused = m.StreamSecret.SetHeaders(headers, source)
+	}
+	if tokenURL != nil {
+		refused = append(refused, m.StreamSecret.SetTokenURL(*tokenURL, source))
+	}
+	if m.Config.CopyQuery && source.Name != "" && !source.TakesToken {
+		refused = append(refused, monitor.FieldErrorf("config.copy_query", "is given; a stream of %s has no query to copy", source.Title))
+	}
+	m.StreamSecret.CopyQuery = m.Config.CopyQuery
+	m.Config.HeaderNames, m.Config.HasTokenURL = m.StreamSecret.HeaderNames(), m.StreamSecret.TokenURL != ""
+	return refused
 }
 
 // checkJar refuses a cookie jar that the monitor's stream cannot use. Errors: *monitor.Error; the store's.

@@ -35,6 +35,8 @@ type ConfigChange struct {
 	OnCallbackFailure  *monitor.CallbackFailure // nil: left out
 	CookieJar          *string                  // a name; empty: none. nil: left out
 	Headers            map[string]*string       // all header fields; a nil value stays as it is. nil: left out
+	TokenURL           *string                  // as of monitor.StreamSecret.SetTokenURL. nil: left out
+	CopyQuery          *bool                    // nil: left out
 }
 
 // Apply changes a configuration.
@@ -68,6 +70,12 @@ func (c ConfigChange) Apply(to *monitor.Config) {
 	}
 	if c.Headers != nil {
 		to.HeaderNames = strings.ToLower(strings.Join(slices.Sorted(maps.Keys(c.Headers)), ","))
+	}
+	if c.TokenURL != nil {
+		to.HasTokenURL = *c.TokenURL != ""
+	}
+	if c.CopyQuery != nil {
+		to.CopyQuery = *c.CopyQuery
 	}
 }
 
@@ -198,13 +206,20 @@ func (ed *Editor) draft(ctx context.Context, m monitor.Monitor, c Change) (monit
 
 // changeSecret changes what requests for the stream carry. Errors: the fields that are refused.
 func changeSecret(m *monitor.Monitor, c Change) (refused []error) {
-	given := c.Config.Headers != nil || c.StreamURL != nil && monitor.SecretQueryOf(*c.StreamURL) != ""
-	if given && m.SecretLost {
-		field := "config.http_headers"
-		if c.Config.Headers == nil {
-			field = "stream_url"
+	if m.SecretLost {
+		for _, given := range []struct {
+			field string
+			is    bool
+		}{
+			{"config.http_headers", c.Config.Headers != nil},
+			{"config.token_url", c.Config.TokenURL != nil},
+			{"config.copy_query", c.Config.CopyQuery != nil},
+			{"stream_url", c.StreamURL != nil && monitor.SecretQueryOf(*c.StreamURL) != ""},
+		} {
+			if given.is {
+				return []error{monitor.FieldErrorf(given.field, "cannot be changed, because the stored secret of the stream cannot be decrypted: add its key to SECRETS_KEY, or register the stream again")}
+			}
 		}
-		return []error{monitor.FieldErrorf(field, "cannot be changed, because the stored secret of the stream cannot be decrypted: add its key to SECRETS_KEY, or register the stream again")}
 	}
 	if c.StreamURL != nil {
 		stream, err := monitor.ParseStreamURL(*c.StreamURL)
@@ -219,11 +234,10 @@ func changeSecret(m *monitor.Monitor, c Change) (refused []error) {
 			m.StreamSecret.Query = query
 		}
 	}
-	if c.Config.Headers != nil {
-		refused = append(refused, m.StreamSecret.SetHeaders(c.Config.Headers, monitor.SourceOf(m.StreamURL))...)
-		m.Config.HeaderNames = m.StreamSecret.HeaderNames()
+	if m.SecretLost {
+		return refused
 	}
-	return refused
+	return append(refused, setCredentials(m, c.Config.Headers, c.Config.TokenURL)...)
 }
 
 // movedPromotion returns when a reservation is promoted after its scheduled start has

@@ -78,8 +78,8 @@ type Media interface {
 // Source holds the adapters of one kind of source.
 type Source struct {
 	Resolver Resolver
-	Prober   Prober       // nil: only the resolver can tell whether a stream exists
-	Media    func() Media // for one worker; nil: manifests and segments are requested by their URLs
+	Prober   Prober                        // nil: only the resolver can tell whether a stream exists
+	Media    func(monitor.StreamURL) Media // for one worker; nil: manifests and segments are requested by their URLs
 }
 
 // Sources is a Resolver and a Prober that calls those of the stream's source
@@ -89,7 +89,7 @@ type Sources map[monitor.SourceName]Source
 // Media returns what reads the media of a stream in place of Ports.Playlists and Ports.Segments; nil: they do.
 func (s Sources) Media(url monitor.StreamURL) Media {
 	if open := s[url.Source()].Media; open != nil {
-		return open()
+		return open(url)
 	}
 	return nil
 }

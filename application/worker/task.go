@@ -16,7 +16,7 @@ type taskRunner struct {
 	ports   Ports
 	stream  monitor.StreamURL
 	setting func(field string) float64 // returns a field of the registration's config
-	cookies request.Cookies            // for questions about the stream; nil: it has no jar
+	cookies request.Cookies            // as secret; nil: it has no jar
 	secret  monitor.StreamSecret       // of questions about the stream, and of a source that reads its media itself
 
 	// keep returns a body that also keeps its bytes, for evidence.
@@ -57,7 +57,7 @@ func (r taskRunner) run(ctx context.Context, t watch.Task) watch.Observation {
 func (r taskRunner) readPlaylist(ctx context.Context, t watch.Task) watch.Playlist {
 	ctx, cancel := context.WithTimeout(ctx, playlistLimit)
 	defer cancel()
-	p := r.ports.Playlists.ReadPlaylist(request.WithSecret(ctx, r.secret), t.URL)
+	p := r.ports.Playlists.ReadPlaylist(request.WithSecret(request.WithCookies(ctx, r.cookies), r.secret), t.URL)
 	p.URL = t.URL
 	for i := range p.Segments {
 		p.Segments[i].Egress, p.Segments[i].Header = t.Egress, t.Header

@@ -6,9 +6,13 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/stream"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/dash"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/fallback"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/hls"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/icy"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/manifest"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/media"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/own"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/proxies"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/streamlink"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/twitcasting"
@@ -27,6 +31,8 @@ var sourcePackages = map[monitor.SourceName]sourcePackage{
 	monitor.Twitch:      {source: twitch.Source},
 	monitor.TwitCasting: {source: twitcasting.Source},
 	monitor.ICY:         {source: icy.Source},
+	monitor.HLS:         {source: own.Source},
+	monitor.DASH:        {source: own.Source},
 }
 
 // sourcePackage makes the adapters of a source: those of workers, and those that find the streams of its channels.
@@ -41,6 +47,7 @@ type resolvingTools struct {
 	egress    *proxies.Chooser  // nil: HTTP_PROXY and HTTPS_PROXY decide
 	transport http.RoundTripper // of our own requests to sources
 	audio     *media.Client     // of audio streams
+	own       *media.Client     // of other streams of one's own
 	forks     *ytdlp.ForkServer // nil: every question starts yt-dlp
 	host      *fallback.Host    // nil: every question is asked at once
 	uploads   channels.Lister   // nil: there is no key of the YouTube Data API
@@ -57,7 +64,16 @@ func newResolvingTools(f config.WatchingFlags, log *slog.Logger) resolvingTools 
 		ICY: true, Stall: audioStall, MinRate: 100, Proxy: list.Proxy,
 		AllowedNetworks: f.MediaNetworks(), AllowedBy: "MEDIA_ALLOWED_NETWORKS",
 	})
+	r.own = media.New(media.Config{
+		IdleConns: sharedConns, Proxy: list.Proxy,
+		AllowedNetworks: f.MediaNetworks(), AllowedBy: "MEDIA_ALLOWED_NETWORKS",
+	})
 	return r
+}
+
+// manifestReader makes a reader of HLS and DASH that gets what it needs so.
+func manifestReader(from stream.Getter) *manifest.Reader {
+	return manifest.NewReader(from.Get, hls.Format{}, dash.Format{TimeServers: dash.NewTimeServers(from.Get, from.Head)})
 }
 
 // audioStall is how long an audio stream may send nothing before its request is given up.
@@ -73,10 +89,12 @@ func (r resolvingTools) tools(f config.WatchingFlags, log *slog.Logger) stream.T
 		return ytdlp.New(ytdlp.Config{Site: s, Path: f.YTDLP().Path, Files: f.ReadableFiles(), ForkServer: r.forks, JSRuntime: f.YTDLPJSRuntime, Environ: r.proxies.Environ}, log)
 	}
 	return stream.Tools{
-		Choices: stream.Choices{PlayerClients: f.YTDLPClients, POTokenURL: f.YTDLPPOTokenURL, JSRuntime: f.YTDLPJSRuntime},
-		Client:  &http.Client{Transport: r.transport},
-		Endless: r.audio.Open,
-		YTDLP:   func(s stream.Site) worker.Resolver { return newYTDLP(s) },
+		Choices:   stream.Choices{PlayerClients: f.YTDLPClients, POTokenURL: f.YTDLPPOTokenURL, JSRuntime: f.YTDLPJSRuntime},
+		Client:    &http.Client{Transport: r.transport},
+		Endless:   r.audio.Open,
+		Own:       r.own,
+		Manifests: func(from stream.Getter) worker.PlaylistReader { return manifestReader(from) },
+		YTDLP:     func(s stream.Site) worker.Resolver { return newYTDLP(s) },
 		Streamlink: func(s stream.Site) worker.Resolver {
 			return streamlink.New(streamlink.Config{Site: s, Path: f.Streamlink().Path, Files: f.ReadableFiles(), Environ: r.proxies.Environ}, log)
 		},

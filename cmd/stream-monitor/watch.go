@@ -57,7 +57,10 @@ func watchForeground(ctx context.Context, c *config.Watch, out console) error {
 	if err != nil {
 		return err
 	}
-	g := &terminalGateway{printEvent: eventPrinter(out.out, c.JSON), stream: c.URL, config: c.Config(), references: pictures}
+	g := &terminalGateway{printEvent: eventPrinter(out.out, c.JSON), config: c.Config(), references: pictures}
+	if err := g.name(c); err != nil {
+		return err
+	}
 	if g.cookies, err = readCookies(c.Cookies); err != nil {
 		return err
 	}
@@ -112,6 +115,7 @@ func readCookies(file string) (*cookie.Jar, error) {
 type terminalGateway struct {
 	printEvent func(event.Event)
 	stream     monitor.StreamURL
+	secret     monitor.StreamSecret
 	config     monitor.Config
 	references []detector.Reference
 	cookies    *cookie.Jar // nil: none
@@ -120,9 +124,27 @@ type terminalGateway struct {
 	last monitor.Status
 }
 
+// name sets the stream, and what its requests carry. Error: the source of the stream does not take it.
+func (g *terminalGateway) name(c *config.Watch) (err error) {
+	if g.stream, err = monitor.ParseStreamURL(c.URL); err != nil {
+		return fmt.Errorf("the stream: %w", err)
+	}
+	headers := map[string]*string{}
+	for i, field := range c.Header {
+		name, value, found := strings.Cut(field, ":")
+		if !found {
+			return fmt.Errorf("--header number %d has no colon; expected is NAME:VALUE", i+1)
+		}
+		headers[name] = new(strings.TrimSpace(value))
+	}
+	row := monitor.SourceOf(g.stream)
+	g.secret = monitor.StreamSecret{Query: monitor.SecretQueryOf(c.URL), CopyQuery: c.CopyQuery}
+	return monitor.Join(append(g.secret.SetHeaders(headers, row), g.secret.SetTokenURL(c.TokenURL, row))...)
+}
+
 // Assignment implements worker.Gateway.
 func (g *terminalGateway) Assignment(_ context.Context, id monitor.ID, generation int) (monitor.Assignment, error) {
-	return monitor.Assignment{ID: id, Generation: generation, StreamURL: g.stream, Config: g.config, References: g.references, Cookies: g.cookies}, nil
+	return monitor.Assignment{ID: id, Generation: generation, StreamURL: g.stream, Config: g.config, References: g.references, Cookies: g.cookies, Secret: g.secret}, nil
 }
 
 // ReturnCookies implements worker.Gateway.

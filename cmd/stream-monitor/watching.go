@@ -6,10 +6,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/stream-monitor/stream-monitor/adapters/stream/dash"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg/decoder"
-	"github.com/stream-monitor/stream-monitor/adapters/stream/hls"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/manifest"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/media"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/tool"
@@ -79,7 +77,7 @@ func newWatchingTools(f config.WatchingFlags, pool *decoder.Pool, resolving reso
 		flags:     f,
 		resolving: resolving,
 		media:     client,
-		playlists: manifest.NewReader(client.Get, hls.Format{}, dash.Format{TimeServers: dash.NewTimeServers(client.Get, client.Head)}),
+		playlists: manifestReader(client),
 		decoders:  pool,
 		capturer:  ffmpeg.NewCapturer(ffmpeg.Config{Path: f.FFmpeg().Path, Files: f.ReadableFiles()}),
 		budget:    tempfile.NewBudget(f.BudgetMiB()),

@@ -72,6 +72,9 @@ func (t Template) Check() (refused []error) {
 	if t.Config.HeaderNames != "" {
 		refused = append(refused, monitor.FieldErrorf("config.http_headers", "is given; the streams of a channel carry none"))
 	}
+	if t.Config.HasTokenURL || t.Config.CopyQuery {
+		refused = append(refused, monitor.FieldErrorf("config.token_url", "or config.copy_query is given; the streams of a channel have no token"))
+	}
 	if t.Config.CookieJar != "" {
 		refused = append(refused, monitor.FieldErrorf("config.cookie_jar", "is given; a channel has cookie_jar beside its config"))
 	}

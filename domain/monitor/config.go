@@ -27,6 +27,8 @@ type Config struct {
 	OnCallbackFailure      CallbackFailure
 	CookieJar              string // the name of the jar that questions about the stream use (section 17.7); empty: none
 	HeaderNames            string // of the header fields that requests for the stream carry, as StreamSecret.HeaderNames; empty: none
+	HasTokenURL            bool   // StreamSecret.TokenURL is set
+	CopyQuery              bool   // the secret query of the stream's URL goes with every request to its origin
 	Preset                 string // whose values it was registered with, for display; empty: none. Presets may not have it any more
 
 	detectors  [detector.MaxDetectors][1 + detector.MaxSettings]float64 // for each row, first its threshold; zeros of an optional one that is off
@@ -209,6 +211,12 @@ func (c Config) MarshalJSON() ([]byte, error) {
 		}
 		add("http_headers", fields)
 	}
+	if c.HasTokenURL {
+		add("token_url", TokenURLSet) // it is not shown
+	}
+	if c.CopyQuery {
+		add("copy_query", true)
+	}
 	if c.Preset != "" {
 		add("preset", c.Preset)
 	}
@@ -278,10 +286,15 @@ func (c *Config) UnmarshalJSON(b []byte) error {
 	if err := take("http_headers", &headers); err != nil {
 		return err
 	}
+	var tokenURL string
+	if err := take("token_url", &tokenURL); err != nil {
+		return err
+	}
+	read.HasTokenURL = tokenURL != ""
 	read.HeaderNames = strings.Join(slices.Sorted(maps.Keys(headers)), ",")
 	*c = read
 	return errors.Join(take("scheduled_start_time", &c.ScheduledStartTime), take("scheduled_end_time", &c.ScheduledEndTime),
-		take("on_callback_failure", &c.OnCallbackFailure), take("cookie_jar", &c.CookieJar), take("preset", &c.Preset))
+		take("on_callback_failure", &c.OnCallbackFailure), take("cookie_jar", &c.CookieJar), take("copy_query", &c.CopyQuery), take("preset", &c.Preset))
 }
 
 // takeSetting reads the value of a setting. It stays as it is if raw is empty.

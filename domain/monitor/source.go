@@ -23,6 +23,7 @@ type Source struct {
 	StudioJa string   // its name in Japanese; empty: the same
 	Hosts    []string // of the URLs that people share; lower case, each without a port; none: any, by Scheme
 	Scheme   string   // that tells its URLs, which may be on any host, from all others, such as icy+; "": Hosts does
+	Ending   string   // in lower case, of the paths of URLs without Scheme that are taken for its own, such as .m3u8; "": none
 	Accepted string   // what is accepted, in words
 	Prefix   string   // of every canonical URL of the source; it has no secret
 
@@ -36,6 +37,10 @@ type Source struct {
 
 	// TakesHeaders says that registrations may give header fields for the requests of a stream (config.http_headers).
 	TakesHeaders bool
+
+	// TakesToken says that registrations may give a URL that answers with the token of a stream (config.token_url), let the
+	// query go with every request (config.copy_query), and name a jar with the cookies of any host.
+	TakesToken bool
 
 	// Example is a stream about which doctor asks, to see whether the source answers. It need not exist.
 	Example StreamURL
@@ -64,7 +69,7 @@ type Source struct {
 
 // Sources lists every kind of source. To add one, see "Adding something" in docs/architecture.md.
 // Only tests change the table.
-var Sources = []Source{youTube, twitch, twitCasting, icy}
+var Sources = []Source{youTube, twitch, twitCasting, icy, ownHLS, ownDASH}
 
 // Site says whose cookies a source needs. An unknown source needs none.
 func (n SourceName) Site() (site cookie.Site) {
@@ -122,7 +127,7 @@ func ParseStreamURL(s string) (StreamURL, error) {
 	}
 	var hosts []string
 	for _, source := range Sources {
-		if source.Scheme == prefix && (prefix != "" || slices.Contains(source.Hosts, strings.ToLower(u.Host))) {
+		if source.matches(u, prefix) {
 			id, why := source.ID(u)
 			if why != "" {
 				return refuse(why, source)
@@ -132,6 +137,15 @@ func ParseStreamURL(s string) (StreamURL, error) {
 		hosts = append(hosts, source.Hosts[:min(1, len(source.Hosts))]...)
 	}
 	return refuse("is not on "+strings.Join(hosts, " or "), Sources...)
+}
+
+// matches reports whether a URL is meant for the source, whose hosts come before the endings of others. prefix is what its
+// scheme has before http or https.
+func (s Source) matches(u *url.URL, prefix string) bool {
+	if prefix != "" {
+		return s.Scheme == prefix
+	}
+	return slices.Contains(s.Hosts, strings.ToLower(u.Host)) || s.Ending != "" && strings.HasSuffix(strings.ToLower(u.Path), s.Ending)
 }
 
 // SourceOf returns the row of a stream's source; the zero value for a URL that is not canonical.

@@ -18,8 +18,12 @@ const (
 // database, and never shown: answers have the names of its header fields. Its JSON is what is encrypted, and what an
 // assignment has.
 type StreamSecret struct {
-	Query   string            `json:"query,omitempty"`   // follows the canonical URL, with its question mark
-	Headers map[string]string `json:"headers,omitempty"` // by their names in lower case
+	Query    string            `json:"query,omitempty"`     // follows the canonical URL, with its question mark
+	Headers  map[string]string `json:"headers,omitempty"`   // by their names in lower case
+	TokenURL string            `json:"token_url,omitempty"` // answers with a Token; "": there is none
+
+	// CopyQuery is that of Config, for whoever makes the requests. It is not secret by itself.
+	CopyQuery bool `json:"copy_query,omitempty"`
 }
 
 // String hides the secret from whoever prints it.
@@ -29,7 +33,7 @@ func (StreamSecret) String() string { return "…" }
 func (StreamSecret) GoString() string { return "…" }
 
 // IsZero reports whether there is nothing secret.
-func (s StreamSecret) IsZero() bool { return s.Query == "" && len(s.Headers) == 0 }
+func (s StreamSecret) IsZero() bool { return s.Query == "" && len(s.Headers) == 0 && s.TokenURL == "" }
 
 // HeaderNames returns the names of the header fields in their order, separated by commas, as Config has them.
 func (s StreamSecret) HeaderNames() string {
@@ -94,4 +98,39 @@ func (s *StreamSecret) SetHeaders(given map[string]*string, of Source) (refused 
 		s.Headers = headers
 	}
 	return refused
+}
+
+// TokenURLSet is what stands for a token URL where config is shown.
+const TokenURLSet = "set"
+
+// SetTokenURL replaces the token URL of a stream of a source. "" removes it, and TokenURLSet keeps the stored one. It returns
+// an InvalidConfig for what is no such URL, without its value, and then changes nothing.
+func (s *StreamSecret) SetTokenURL(given string, of Source) error {
+	const field, expected = "config.token_url", "expected is an http or https URL of at most 2048 characters"
+	if given == "" {
+		s.TokenURL = ""
+		return nil
+	}
+	if of.Name != "" && !of.TakesToken {
+		return FieldErrorf(field, "is given; a stream of %s has no token", of.Title)
+	}
+	if given == TokenURLSet {
+		if s.TokenURL == "" {
+			return FieldErrorf(field, "is %q, which keeps the stored URL, and none is stored; %s", TokenURLSet, expected)
+		}
+		return nil
+	}
+	u, err := url.Parse(given)
+	switch {
+	case len(given) > MaxTokenURL:
+		return FieldErrorf(field, "is too long; %s", expected)
+	case err != nil, u.Scheme != "https" && u.Scheme != "http", u.Hostname() == "", !validPort(u.Port()):
+		return FieldErrorf(field, "is no such URL; %s", expected)
+	case u.User != nil:
+		return FieldErrorf(field, "must not carry a user name or password; %s", expected)
+	case strings.Contains(given, "#"):
+		return FieldErrorf(field, "must not carry a fragment; %s", expected)
+	}
+	s.TokenURL = given
+	return nil
 }

@@ -279,3 +279,75 @@ func TestTheHeadersOfAStreamHaveLimitsAndNoAnswerShowsThem(t *testing.T) {
 		t.Errorf("read is %+v, %v", read, err)
 	}
 }
+
+func TestAURLOfOnesOwnStreamIsNormalisedOrRefused(t *testing.T) { // decision A1
+	for given, want := range map[string]monitor.StreamURL{
+		"hls+https://cdn.example/live":                       "hls+https://cdn.example/live",
+		"HLS+HTTP://CDN.example:80/Live.m3u8?t=1":            "hls+http://cdn.example/Live.m3u8",
+		"https://cdn.example/a/live.m3u8?t=1":                "hls+https://cdn.example/a/live.m3u8",
+		"http://CDN.example:8888/Live.M3U8":                  "hls+http://cdn.example:8888/Live.M3U8",
+		"https://[2001:DB8::1]/live.mpd?":                    "dash+https://[2001:db8::1]/live.mpd",
+		"dash+https://cdn.example:443/live/manifest(format)": "dash+https://cdn.example/live/manifest(format)",
+		"dash+https://www.youtube.com/watch":                 "dash+https://www.youtube.com/watch",
+	} {
+		got, err := monitor.ParseStreamURL(given)
+		if err != nil || got != want || string(got.Source())+"+"+got.ID() != string(want) || got.Page() != got.ID() {
+			t.Errorf("%s is %s of %q, %v", given, got, got.Source(), err)
+		}
+		if again, err := monitor.ParseStreamURL(string(got)); err != nil || again != got {
+			t.Errorf("%s is stored as %s, %v", got, again, err)
+		}
+	}
+	for given, says := range map[string]string{
+		"https://cdn.example/live":                   "is not on",
+		"https://cdn.example/live.m3u8/":             "is not on",
+		"https://cdn.example/live?x=.m3u8":           "is not on",
+		"https://www.youtube.com/live.m3u8":          "names no stream",
+		"https://www.twitch.tv/some_login/live.m3u8": "names a page of a channel",
+		"https://me:pw@cdn.example/live.m3u8":        "user name",
+		"https://cdn.example/live.m3u8#now":          "fragment",
+		"hls+https:///live.m3u8":                     "names no host",
+		"hls+ftp://cdn.example/live.m3u8":            "must start with https://",
+		"hls+https://cdn.example:0/live.m3u8":        "port",
+	} {
+		_, err := monitor.ParseStreamURL(given)
+		if code(err) != monitor.InvalidURL || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v; want %q", given, err, says)
+		}
+	}
+}
+
+func TestATokenURLIsAcceptedOrRefusedAndNeverShown(t *testing.T) { // section 5.7
+	row := monitor.SourceOf("hls+https://cdn.example/live.m3u8")
+	var s monitor.StreamSecret
+	for given, says := range map[string]string{
+		"set": "none is stored", "tokens.example/s3cr3t": "no such URL", "ftp://tokens.example/s3cr3t": "no such URL", "https:///s3cr3t": "no such URL", "https://tokens.example:0/s3cr3t": "no such URL",
+		"https://me:s3cr3t@tokens.example/": "user name", "https://tokens.example/#s3cr3t": "fragment", "https://tokens.example/s3cr3t" + strings.Repeat("x", monitor.MaxTokenURL): "too long",
+	} {
+		if err := s.SetTokenURL(given, row); err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "s3cr3t") || !s.IsZero() {
+			t.Errorf("%s: %v; want %q", given, err, says)
+		}
+	}
+	if err := s.SetTokenURL("https://tokens.example/s3cr3t", monitor.SourceOf("https://twitcasting.tv/x")); err == nil {
+		t.Error("TwitCasting takes a token URL")
+	}
+	const stored = "http://tokens.example:8080/t?key=s3cr3t"
+	for _, given := range []string{stored, "set"} {
+		if err := s.SetTokenURL(given, row); err != nil || s.TokenURL != stored || s.IsZero() {
+			t.Errorf("%s: %v, %s", given, err, s.TokenURL)
+		}
+	}
+	c := monitor.DefaultConfig()
+	c.HasTokenURL, c.CopyQuery = true, true
+	raw, err := json.Marshal(c)
+	if err != nil || !strings.Contains(string(raw), `"token_url":"set","copy_query":true`) {
+		t.Errorf("%s, %v", raw, err)
+	}
+	var read monitor.Config
+	if err := json.Unmarshal(raw, &read); err != nil || read != c {
+		t.Errorf("read is %+v, %v", read, err)
+	}
+	if err := s.SetTokenURL("", row); err != nil || !s.IsZero() {
+		t.Errorf("it is not removed: %v", err)
+	}
+}

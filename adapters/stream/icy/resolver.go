@@ -21,7 +21,7 @@ const lookLimit = 20 * time.Second
 
 // Source makes the adapters of audio streams.
 func Source(t stream.Tools) worker.Source {
-	return worker.Source{Resolver: NewResolver(t.Endless), Media: func() worker.Media { return NewReceiver(t.Endless) }}
+	return worker.Source{Resolver: NewResolver(t.Endless), Media: func(monitor.StreamURL) worker.Media { return NewReceiver(t.Endless) }}
 }
 
 // Resolver is a worker.Resolver: it requests the stream and looks at the first frames. It may be used concurrently.

@@ -1,6 +1,8 @@
 package acceptance_test
 
 import (
+	"cmp"
+	"maps"
 	"net/http"
 	"testing"
 	"time"
@@ -19,10 +21,14 @@ const adBreak = 90 * time.Second
 
 // site is a source whose URLs name places where broadcasts come and go.
 type site struct {
+	env       *scenario.Env // nil: shared
 	url       string
+	config    map[string]any       // beside that of fastConfig
+	packaging livestream.Packaging // with its own program times
 	broadcast func(*livestream.Stream)
 	over      func() // the site says that the broadcast is over
 	advertise func() // shows bright advertisements for adBreak; nil: it has none
+	returns   time.Duration
 }
 
 func TestStreamsOfOtherSitesAreWatchedFromTheirStartToTheirEnd(t *testing.T) { // S25, S26
@@ -33,9 +39,9 @@ func TestStreamsOfOtherSitesAreWatchedFromTheirStartToTheirEnd(t *testing.T) { /
 	for name, s := range map[string]site{
 		"Twitch": {
 			url: twitch.URL(login), broadcast: func(s *livestream.Stream) { tw.Broadcast(login, s) },
-			over: func() { tw.Set(login, twitch.NotLive) }, advertise: func() { advertise(t, tw, login) },
+			over: func() { tw.Set(login, twitch.NotLive) }, advertise: func() { advertise(t, tw, login) }, returns: 90 * time.Second,
 		},
-		"TwitCasting": {url: twitcasting.URL(user), broadcast: func(s *livestream.Stream) { tc.Broadcast(user, s) }, over: func() { tc.Set(user, twitcasting.NotLive) }},
+		"TwitCasting": {url: twitcasting.URL(user), broadcast: func(s *livestream.Stream) { tc.Broadcast(user, s) }, over: func() { tc.Set(user, twitcasting.NotLive) }, returns: 90 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			runTimeline(t, 1)
@@ -88,16 +94,19 @@ func flapAndAdvertise(t *testing.T, tw *twitch.Site) {
 }
 
 func (s site) play(t *testing.T) {
-	id := must.Get(shared.Service.Register(t.Context(), s.url, shared.Receiver.URL(), fastConfig()))(t)
+	env, config := cmp.Or(s.env, shared), fastConfig()
+	maps.Copy(config, s.config)
+	id := must.Get(env.Service.Register(t.Context(), s.url, env.Receiver.URL(), config))(t)
 	scenario.Sleep(t.Context(), 10*time.Second)
-	if now := callOK(t, shared.Service, http.MethodGet, "/api/v1/monitors/"+id, nil); now["status"] == "monitoring" {
+	if now := callOK(t, env.Service, http.MethodGet, "/api/v1/monitors/"+id, nil); now["status"] == "monitoring" {
 		t.Errorf("it is watched before it is live: %v", now)
 	}
-	stream := must.Get(shared.Library.Start(t.Context(), livestream.Config{Packaging: livestream.Packaging{ProgramTime: livestream.DateTimePerSegment}}))(t)
+	s.packaging.ProgramTime = livestream.DateTimePerSegment
+	stream := must.Get(shared.Library.Start(t.Context(), livestream.Config{Packaging: s.packaging}))(t)
 	s.broadcast(stream)
-	shared.WaitEvent(t, id, scenario.Started, scenario.StartTimeout)
+	env.WaitEvent(t, id, scenario.Started, scenario.StartTimeout)
 	black := stream.Black(true)
-	alert := shared.WaitEvent(t, id, scenario.Blackout, time.Minute)
+	alert := env.WaitEvent(t, id, scenario.Blackout, time.Minute)
 	scenario.AssertNear(t, "the onset", alert.Data.StartedAt, black, mediaTolerance)
 	var ads time.Duration
 	if s.advertise != nil {
@@ -105,22 +114,22 @@ func (s site) play(t *testing.T) {
 		s.advertise()
 	}
 	back := stream.Black(false)
-	recovered := shared.WaitEvent(t, id, scenario.BlackoutRecovered, time.Minute)
+	recovered := env.WaitEvent(t, id, scenario.BlackoutRecovered, time.Minute)
 	scenario.AssertNear(t, "the recovery", recovered.Data.RecoveredAt, back, mediaTolerance)
 	scenario.AssertNear(t, "the end by its duration, which has no advertisements", recovered.Data.StartedAt.Add(ads+time.Duration(recovered.Data.TotalDurationSec*float64(time.Second))), back, mediaTolerance)
 	stream.Silence(true)
-	shared.WaitEvent(t, id, "alert.silence", time.Minute)
+	env.WaitEvent(t, id, "alert.silence", time.Minute)
 	stream.Silence(false)
-	shared.WaitEvent(t, id, "alert.silence_recovered", time.Minute)
+	env.WaitEvent(t, id, "alert.silence_recovered", time.Minute)
 	stream.Freeze(true)
-	shared.WaitEvent(t, id, scenario.Outage, outageThreshold+time.Minute)
+	env.WaitEvent(t, id, scenario.Outage, outageThreshold+time.Minute)
 	stream.Freeze(false)
 	scenario.Sleep(t.Context(), 10*time.Second)
 	ended := stream.End()
 	s.over()
-	end := shared.WaitEvent(t, id, scenario.Ended, 3*time.Minute)
-	if gone := end.Received.Sub(ended); gone < 90*time.Second {
+	end := env.WaitEvent(t, id, scenario.Ended, 3*time.Minute)
+	if gone := end.Received.Sub(ended); gone < s.returns {
 		t.Errorf("it has ended after %s", gone)
 	}
-	shared.AssertEvents(t, id, scenario.Started, scenario.Blackout, scenario.BlackoutRecovered, "alert.silence", "alert.silence_recovered", scenario.Outage, scenario.Ended)
+	env.AssertEvents(t, id, scenario.Started, scenario.Blackout, scenario.BlackoutRecovered, "alert.silence", "alert.silence_recovered", scenario.Outage, scenario.Ended)
 }

@@ -105,7 +105,7 @@ type Worker struct {
 // Watch holds the settings of a watch in the foreground. The rules have the names,
 // ranges and defaults of a registration (section 3.1).
 type Watch struct {
-	URL monitor.StreamURL `arg:"" name:"URL" type:"stream" help:"The stream: https://www.youtube.com/watch?v=ID, or another URL that names it."`
+	URL string `arg:"" name:"URL" type:"streamtext" help:"The stream: https://www.youtube.com/watch?v=ID, or another URL that names it, such as https://HOST/PATH.m3u8 of your own."`
 
 	Record string `type:"path" placeholder:"FILE" help:"Write all observations to FILE, for replay."`
 	JSON   bool   `name:"json" help:"Print events and log as JSON lines."`
@@ -115,6 +115,9 @@ type Watch struct {
 
 	Reference []string `group:"Rules" sep:"none" placeholder:"FILE" help:"A JPEG or PNG that detectors look for, such as a slate; it is unwanted after the start. May be repeated."`
 	Cookies   string   `group:"Rules" placeholder:"FILE" help:"A cookie file of a browser (cookies.txt) for a stream that needs a login. It is read once, and stays as it is."`
+	Header    []string `group:"Rules" sep:"none" placeholder:"NAME:VALUE" help:"A header field of the requests for a stream of your own (it shows in the list of processes). May be repeated."`
+	TokenURL  string   `group:"Rules" name:"token-url" placeholder:"URL" help:"A URL that answers with the token of a stream of your own, in HLS or DASH (it shows in the list of processes)."`
+	CopyQuery bool     `group:"Rules" name:"copy-query" help:"Copy the query of the URL of a stream of your own, in HLS or DASH, to every request to its origin."`
 
 	Watching WatchingFlags `embed:"" group:"Watching"`
 	Log      LogFlags      `embed:"" group:"Log"`

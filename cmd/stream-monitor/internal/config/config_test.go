@@ -77,7 +77,7 @@ func TestUnsetSettingsHaveTheirDefaults(t *testing.T) {
 		if got.Config() != monitor.DefaultConfig() {
 			t.Errorf("rules are %+v", got.Config())
 		}
-		if got.URL != "https://www.youtube.com/watch?v=abcdefghijk" {
+		if got.URL != "https://youtube.com/watch?v=abcdefghijk&t=1" {
 			t.Errorf("URL is %s", got.URL)
 		}
 	})

@@ -20,6 +20,12 @@ func parseStream(text string, _ *kong.Tag) (any, error) {
 	return asSettingError(monitor.ParseStreamURL(text))
 }
 
+// parseStreamText checks the URL of a stream whose secret words are needed besides.
+func parseStreamText(text string, _ *kong.Tag) (any, error) {
+	_, err := monitor.ParseStreamURL(text)
+	return asSettingError(text, err)
+}
+
 func parseCallback(text string, _ *kong.Tag) (any, error) {
 	return asSettingError(monitor.ParseCallbackURL(text))
 }

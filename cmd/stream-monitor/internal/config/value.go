@@ -46,6 +46,7 @@ var parsers = map[string]parser{
 	"linkkeys":      parseLinkKeys,
 	"secretskeys":   parseSecretsKeys,
 	"stream":        parseStream,
+	"streamtext":    parseStreamText,
 	"integer":       parseInteger,
 	"numeral":       parseNumeral,
 }

@@ -1,0 +1,184 @@
+package monitor
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/backoff"
+	"github.com/stream-monitor/stream-monitor/domain/instant"
+)
+
+// Limits of a token URL (section 5.7).
+const (
+	MaxTokenURL    = 2 << 10          // bytes
+	MaxTokenAnswer = 64 << 10         // bytes
+	TokenTimeout   = 10 * time.Second // of one question
+)
+
+const (
+	longestTokenMargin = time.Minute     // before its expiry, at which a token is renewed
+	shortestTokenUse   = 5 * time.Second // between two questions that no refusal asks for
+)
+
+// tokenBackoff is the wait after questions without a token, and after new tokens that are refused as well.
+var tokenBackoff = backoff.Policy{First: 5 * time.Second, Max: time.Minute}
+
+// Token is what a token URL has given for the requests of a stream. No log and no answer has it.
+type Token struct {
+	Query     string            // takes the place of the secret query, with its question mark; "": that stays
+	Headers   map[string]string // win over those of the registration; by their names in lower case
+	AskedAt   time.Time
+	ExpiresAt time.Time // zero: it is not stated
+}
+
+// String hides the token from whoever prints it.
+func (Token) String() string { return "…" }
+
+// GoString hides the token from whoever prints it with %#v.
+func (Token) GoString() string { return "…" }
+
+// Expired reports whether a token says that it is used up at a time.
+func (t Token) Expired(at time.Time) bool { return !t.ExpiresAt.IsZero() && !at.Before(t.ExpiresAt) }
+
+// ReadToken reads the answer of a token URL that was asked at a time: a JSON object with query, headers or both, and
+// expires_at (RFC 3339, or seconds since 1970) or expires_in (seconds); or a line of text, the query. An error says what is
+// wrong, and quotes nothing of the answer.
+func ReadToken(answer []byte, askedAt time.Time) (Token, error) {
+	text := strings.TrimSpace(string(answer))
+	if !strings.HasPrefix(text, "{") {
+		query, err := tokenQuery(text)
+		if err == nil && query == "" {
+			err = fmt.Errorf("is empty; %s", expectedToken)
+		}
+		return Token{Query: query, AskedAt: askedAt}, err
+	}
+	var given struct {
+		Query     string             `json:"query"`
+		Headers   map[string]*string `json:"headers"`
+		ExpiresAt json.RawMessage    `json:"expires_at"`
+		ExpiresIn *float64           `json:"expires_in"`
+	}
+	if json.Unmarshal([]byte(text), &given) != nil {
+		return Token{}, fmt.Errorf("is no such JSON; %s", expectedToken)
+	}
+	var secret StreamSecret
+	if refused := secret.SetHeaders(given.Headers, Source{}); len(refused) > 0 {
+		return Token{}, fmt.Errorf("has headers that no request may carry; %s", expectedToken)
+	}
+	query, err := tokenQuery(given.Query)
+	if err != nil {
+		return Token{}, err
+	}
+	t := Token{Query: query, Headers: secret.Headers, AskedAt: askedAt}
+	switch {
+	case query == "" && len(t.Headers) == 0:
+		return Token{}, fmt.Errorf("has neither query nor headers; %s", expectedToken)
+	case given.ExpiresAt != nil && string(given.ExpiresAt) != "null":
+		t.ExpiresAt, err = tokenTime(given.ExpiresAt)
+	case given.ExpiresIn != nil && (*given.ExpiresIn < 0 || *given.ExpiresIn > maxTokenSeconds):
+		err = fmt.Errorf("has an expires_in that is no number of seconds; %s", expectedToken)
+	case given.ExpiresIn != nil:
+		t.ExpiresAt = askedAt.Add(time.Duration(*given.ExpiresIn * float64(time.Second)))
+	}
+	return t, err
+}
+
+const (
+	expectedToken   = `expected is {"query": "…", "headers": {…}, "expires_in": seconds} or the query as text`
+	maxTokenSeconds = 100 * 365 * 24 * 3600
+)
+
+// tokenQuery returns a query with its question mark; "" for an empty one.
+func tokenQuery(text string) (string, error) {
+	text = strings.TrimPrefix(text, "?")
+	if _, err := url.ParseQuery(text); err != nil || len(text) > MaxHeaderBytes || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '#' || r == '<' }) {
+		return "", fmt.Errorf("has no query of a URL of at most %d bytes; %s", MaxHeaderBytes, expectedToken)
+	}
+	if text != "" {
+		text = "?" + text
+	}
+	return text, nil
+}
+
+func tokenTime(raw json.RawMessage) (time.Time, error) {
+	var at time.Time
+	var seconds float64
+	switch {
+	case json.Unmarshal(raw, &at) == nil && ValidTime("expires_at", at) == nil:
+		return at, nil
+	case json.Unmarshal(raw, &seconds) == nil && seconds > 0 && seconds < math.MaxInt32*16:
+		return time.Unix(int64(seconds), 0), nil
+	}
+	return time.Time{}, fmt.Errorf("has an expires_at that is no time; %s", expectedToken)
+}
+
+// TokenRenewal decides when the token URL of a stream is asked. The zero value has no token yet.
+//
+//	no token yet                          ▶ at once
+//	a quarter of its life before it ends,
+//	at most longestTokenMargin            ▶ before the next request
+//	a server refuses what had the token   ▶ once at once; a new one that is refused, too: tokenBackoff after the last question
+//	the token URL gave none               ▶ tokenBackoff after the last question; the old one is used until then
+type TokenRenewal struct {
+	Token    Token
+	Failure  string // of the newest question; "": it gave a token
+	askedAt  time.Time
+	failures int // questions in a row that gave no token
+	refusals int // tokens in a row that a server has refused
+	refused  bool
+}
+
+// AskAt returns from when on the token URL is to be asked before the next request; zero: now. ok is false while nothing asks
+// for it.
+func (r *TokenRenewal) AskAt() (at time.Time, ok bool) {
+	switch {
+	case r.askedAt.IsZero():
+		return at, true
+	case r.failures > 0:
+		return r.askedAt.Add(tokenBackoff.Delay(r.failures)), true
+	case r.refused && r.refusals == 1:
+		return at, true
+	case r.refused:
+		return r.askedAt.Add(tokenBackoff.Delay(r.refusals)), true
+	case r.Token.ExpiresAt.IsZero():
+		return at, false
+	}
+	margin := min(longestTokenMargin, max(0, r.Token.ExpiresAt.Sub(r.Token.AskedAt)/4))
+	return instant.Latest(r.Token.ExpiresAt.Add(-margin), r.askedAt.Add(shortestTokenUse)), true
+}
+
+// Due reports whether the token URL is to be asked before a request at a time.
+func (r *TokenRenewal) Due(now time.Time) bool {
+	at, ok := r.AskAt()
+	return ok && !now.Before(at)
+}
+
+// Take takes a token that the token URL has given.
+func (r *TokenRenewal) Take(t Token) {
+	r.Token, r.Failure, r.askedAt, r.failures, r.refused = t, "", t.AskedAt, 0, false
+}
+
+// Fail notes that the token URL, asked at a time, gave no token.
+func (r *TokenRenewal) Fail(askedAt time.Time, failure string) {
+	r.askedAt, r.Failure = askedAt, failure
+	r.failures++
+}
+
+// Accepted notes that a server has answered a request with a token.
+func (r *TokenRenewal) Accepted(with Token) {
+	if with.AskedAt.Equal(r.Token.AskedAt) {
+		r.refusals, r.refused = 0, false
+	}
+}
+
+// Refused notes that a server has refused a request with a token. What was refused with an older one says nothing.
+func (r *TokenRenewal) Refused(with Token) {
+	if with.AskedAt.Equal(r.Token.AskedAt) && !r.refused {
+		r.refused = true
+		r.refusals++
+	}
+}
