@@ -1,5 +1,5 @@
 // Package twitch is a fake Twitch for the real yt-dlp and streamlink: its API, the server that lists the playlists of a
-// channel, and the media, with advertisements. It answers behind the proxy of test/fake/youtube.
+// channel, and the media, with advertisements; and for applications: Helix, and the server of their tokens. It answers behind the proxy of test/fake/youtube.
 package twitch
 
 import (
@@ -42,6 +42,7 @@ var statuses = map[State]int{Limited: http.StatusTooManyRequests, Refused: http.
 type Site struct {
 	mu       sync.Mutex
 	channels map[string]channel
+	helix    Helix
 }
 
 // channel is a channel with what it shows.
@@ -56,9 +57,12 @@ type channel struct {
 // New makes a Site that answers behind the proxy of a server.
 func New(y *youtube.Server) *Site {
 	s := &Site{channels: map[string]channel{}}
-	for host, handler := range map[string]http.HandlerFunc{"twitch.tv": s.api, "ttvnw.net": s.serveMedia} {
-		y.Host(host, handler)
-	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST gql.twitch.tv/gql", s.api)
+	mux.HandleFunc("POST id.twitch.tv/oauth2/token", s.token)
+	mux.HandleFunc("GET api.twitch.tv/helix/streams", s.streams)
+	y.Host("twitch.tv", mux)
+	y.Host("ttvnw.net", http.HandlerFunc(s.serveMedia))
 	return s
 }
 
@@ -118,7 +122,7 @@ var channelInQuery = regexp.MustCompile(`channelName: "([^"]*)"`)
 
 // api answers the questions of both tools, alone or in a list.
 func (s *Site) api(w http.ResponseWriter, r *http.Request) {
-	if r.Host != "gql.twitch.tv" || r.Header.Get("Client-Id") == "" {
+	if r.Header.Get("Client-Id") == "" {
 		http.NotFound(w, r)
 		return
 	}
