@@ -200,7 +200,7 @@ CREATE TABLE reference_images (
 -- An image is compressed already.
 ALTER TABLE reference_images ALTER COLUMN image SET STORAGE EXTERNAL;
 
--- What the YouTube Data API says of the stream of a monitor (decision S23). It is old 90 s after it was asked, so
+-- What the official API of its source says of the stream of a monitor (decision S23). It is old 90 s after it was asked, so
 -- a crash may lose it.
 CREATE UNLOGGED TABLE official_states (
     monitor_id VARCHAR(37) PRIMARY KEY,
@@ -208,7 +208,7 @@ CREATE UNLOGGED TABLE official_states (
     asked_at   TIMESTAMPTZ NOT NULL
 ) WITH (fillfactor = 50);
 
--- The use of that API by all gateways: officialstate.Account as JSON.
+-- The use of these APIs by all gateways: by the name of the source, officialstate.Account as JSON.
 CREATE TABLE official_account (
     only_row BOOLEAN PRIMARY KEY DEFAULT true CHECK (only_row),
     account  JSONB NOT NULL DEFAULT '{}'

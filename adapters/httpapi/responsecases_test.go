@@ -234,8 +234,13 @@ func blockEgress(api *testAPI, _ monitor.ID) {
 	blocked := egress.Blocked
 	api.egress = []egress.Status{{Name: "proxy.example:3128", Source: monitor.YouTube, RestSec: 1740, Failures: 10, LastFailure: &blocked, Streams: 2, Questions: 9}, {Name: "direct", Source: monitor.YouTube, Budget: 60, PollIntervalSec: 45}}
 	api.youTubeAPI = &officialstate.Status{
-		UnitsUsed: 7001, UnitsPerDay: 10_000, ResetsAt: now.Add(5 * time.Hour), Streams: 120, AskedAt: new(ago(60)), NextAt: new(now.Add(5 * time.Hour)),
-		Failure: &officialstate.Failure{Kind: officialstate.QuotaExceeded, Detail: "HTTP 403: quotaExceeded: You have exceeded your quota."},
+		UnitsUsed: 7001, UnitsPerDay: 10_000, ResetsAt: now.Add(5 * time.Hour), Rounds: officialstate.Rounds{
+			Streams: 120, AskedAt: new(ago(60)), NextAt: new(now.Add(5 * time.Hour)),
+			Failure: &officialstate.Failure{Kind: officialstate.QuotaExceeded, Detail: "HTTP 403: quotaExceeded: You have exceeded your quota."},
+		},
+	}
+	api.twitchAPI = &officialstate.Rounds{
+		Streams: 12, AskedAt: new(ago(20)), NextAt: new(now.Add(10 * time.Second)), Failure: &officialstate.Failure{Kind: officialstate.KeyRefused, Detail: "HTTP 403: invalid client secret"},
 	}
 }
 

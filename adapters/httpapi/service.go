@@ -30,6 +30,9 @@ type ServiceInfo struct {
 	// YouTubeAPI returns the use of the YouTube Data API by all gateways; nil: no key is set, or the database does not tell. It may be nil.
 	YouTubeAPI func(context.Context) *officialstate.Status
 
+	// TwitchAPI returns how the API of Twitch is asked by all gateways; nil: there are no credentials, or the database does not tell. It may be nil.
+	TwitchAPI func(context.Context) *officialstate.Rounds
+
 	// Tools returns the tools of this gateway, by name. It may run them, within ctx.
 	Tools func(ctx context.Context) map[string]ToolInfo
 }
@@ -70,6 +73,7 @@ type serviceBody struct {
 	Retention     ServiceRetention      `json:"retention"`
 	Egress        []egress.Status       `json:"egress"`
 	YouTubeAPI    *officialstate.Status `json:"youtube_api"`
+	TwitchAPI     *officialstate.Rounds `json:"twitch_api"`
 	Unauthorized  int64                 `json:"unauthorized"`
 	BlindSpot     *monitor.BlindSpot    `json:"blind_spot"`
 	Settings      []settingBody         `json:"settings"`
@@ -121,6 +125,12 @@ func (h serviceHandlers) read(c *gin.Context) error {
 		if s := h.info.YouTubeAPI(c.Request.Context()); s != nil {
 			s.ResetsAt, s.AskedAt, s.NextAt = h.localTime(s.ResetsAt), h.localTimeOrNull(s.AskedAt), h.localTimeOrNull(s.NextAt)
 			body.YouTubeAPI = s
+		}
+	}
+	if h.info.TwitchAPI != nil {
+		if r := h.info.TwitchAPI(c.Request.Context()); r != nil {
+			r.AskedAt, r.NextAt = h.localTimeOrNull(r.AskedAt), h.localTimeOrNull(r.NextAt)
+			body.TwitchAPI = r
 		}
 	}
 	if h.info.Tools != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/officialstate"
 )
 
-// OfficialStore keeps what the YouTube Data API says of streams, and the account of its use (decision S23).
+// OfficialStore keeps what the official APIs of sources say of streams, and the accounts of their use (decision S23).
 type OfficialStore struct{ db *database }
 
 // youngOfficialState is the column of the monitor.OfficialState of a row of monitors, as JSON; NULL without a young one.
@@ -22,19 +22,19 @@ var youngOfficialState = fmt.Sprintf(`(
 	FROM official_states o WHERE o.monitor_id = monitors.id AND o.asked_at > now() - make_interval(secs => %d))`, int(monitor.OfficialStateLife.Seconds()))
 
 // OfficialAccount implements officialstates.Store.
-func (s *OfficialStore) OfficialAccount(ctx context.Context) (a officialstate.Account, err error) {
+func (s *OfficialStore) OfficialAccount(ctx context.Context, source monitor.SourceName) (a officialstate.Account, err error) {
 	var stored []byte
-	if err := s.db.GetContext(ctx, &stored, `SELECT account FROM official_account`); err != nil {
-		return a, wrapError(ctx, "read the account of the YouTube Data API", err)
+	if err := s.db.GetContext(ctx, &stored, `SELECT COALESCE(account -> $1, '{}') FROM official_account`, string(source)); err != nil {
+		return a, wrapError(ctx, "read the account of an official API", err)
 	}
 	return a, json.Unmarshal(stored, &a)
 }
 
 // ChangeOfficialAccount implements officialstates.Store.
-func (s *OfficialStore) ChangeOfficialAccount(ctx context.Context, change func(*officialstate.Account)) error {
-	return s.db.inTx(ctx, "change the account of the YouTube Data API", func(tx *sqlx.Tx) error {
+func (s *OfficialStore) ChangeOfficialAccount(ctx context.Context, source monitor.SourceName, change func(*officialstate.Account)) error {
+	return s.db.inTx(ctx, "change the account of an official API", func(tx *sqlx.Tx) error {
 		var stored []byte
-		if err := tx.GetContext(ctx, &stored, `SELECT account FROM official_account FOR UPDATE`); err != nil {
+		if err := tx.GetContext(ctx, &stored, `SELECT COALESCE(account -> $1, '{}') FROM official_account FOR UPDATE`, string(source)); err != nil {
 			return err
 		}
 		var a officialstate.Account
@@ -46,19 +46,20 @@ func (s *OfficialStore) ChangeOfficialAccount(ctx context.Context, change func(*
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `UPDATE official_account SET account = $1`, string(changed))
+		_, err = tx.ExecContext(ctx, `UPDATE official_account SET account = jsonb_set(account, ARRAY[$1], $2)`, string(source), string(changed))
 		return err
 	})
 }
 
 // OfficialStreams implements officialstates.Store.
-func (s *OfficialStore) OfficialStreams(ctx context.Context) (streams []officialstate.Stream, err error) {
-	err = s.db.inSnapshot(ctx, "read the streams of YouTube that have a worker", func(tx *sqlx.Tx) error {
+func (s *OfficialStore) OfficialStreams(ctx context.Context, source monitor.SourceName) (streams []officialstate.Stream, err error) {
+	err = s.db.inSnapshot(ctx, "read the streams of a source that have a worker", func(tx *sqlx.Tx) error {
 		var one officialstate.Stream
 		var url monitor.StreamURL
 		var scheduled sql.NullTime
 		return eachRow(ctx, tx, []any{&one.MonitorID, &url, &one.Live, &scheduled}, func() {
-			if one.VideoID, one.ScheduledStart = url.ID(), timeOrZero(scheduled); url.Source() == monitor.YouTube {
+			row := monitor.SourceOf(url)
+			if one.VideoID, one.Place, one.ScheduledStart = url.ID(), row.Returns > 0, timeOrZero(scheduled); row.Name == source {
 				streams = append(streams, one)
 			}
 		}, `SELECT id, stream_url, status = 'monitoring', CAST(config ->> 'scheduled_start_time' AS timestamptz)

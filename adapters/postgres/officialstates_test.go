@@ -60,7 +60,7 @@ func TestStreamsWithoutAWorkerAreNotAskedAbout(t *testing.T) { // A10, S23
 	check(t, s.Insert(t.Context(), reserved, unlimited))
 	acceptReport(t, s, watched.ID, report(), monitor.Run)
 	stopMonitor(t, s, ended.ID)
-	got := must(s.OfficialStreams(t.Context()))(t)
+	got := must(s.OfficialStreams(t.Context(), monitor.YouTube))(t)
 	for i := range got {
 		got[i].ScheduledStart = got[i].ScheduledStart.UTC()
 	}
@@ -72,22 +72,22 @@ func TestStreamsWithoutAWorkerAreNotAskedAbout(t *testing.T) { // A10, S23
 
 func TestTheUnitsAreCountedAcrossGateways(t *testing.T) { // S23
 	s, db := newStore(t)
-	expect(t, "at first", must(s.OfficialAccount(t.Context()))(t), officialstate.Account{})
+	expect(t, "at first", must(s.OfficialAccount(t.Context(), monitor.YouTube))(t), officialstate.Account{})
 	zone := must(time.LoadLocation(officialstate.Zone))(t)
 	now, asked := time.Now(), 0
 	begin := func() error { // as two leaders do at once
-		return s.ChangeOfficialAccount(t.Context(), func(a *officialstate.Account) {
+		return s.ChangeOfficialAccount(t.Context(), monitor.YouTube, func(a *officialstate.Account) {
 			asked += len(a.Begin(now, "key", []officialstate.Stream{{MonitorID: "m", VideoID: "v"}}, zone))
 		})
 	}
 	other := holding(t, db, `SELECT FROM official_account FOR UPDATE`)
 	wait := inBackground(t, begin)
 	eventually(t, "it waits for the other one", func() bool { return waitingForLock(t, db) })
-	must(other.ExecContext(t.Context(), `UPDATE official_account SET account = account || '{"key": "key", "failures": 7}'`))(t)
+	must(other.ExecContext(t.Context(), `UPDATE official_account SET account = '{"youtube": {"key": "key", "failures": 7}}'`))(t)
 	check(t, other.Commit())
 	wait()
 	check(t, begin())
-	account := must(s.OfficialAccount(t.Context()))(t)
+	account := must(s.OfficialAccount(t.Context(), monitor.YouTube))(t)
 	expect(t, "rounds", asked, 1)
 	expect(t, "units", account.Used, 1)
 	expect(t, "what the other one stored", account.Failures, 7)
@@ -106,10 +106,10 @@ func TestUploadsAreListedWithinTheUnitsOfAllGateways(t *testing.T) {
 	s, _ := newStore(t)
 	zone := must(time.LoadLocation(officialstate.Zone))(t)
 	api := &uploadsAPI{}
-	uploads := officialstates.NewService(s, nil, officialstates.Config{Key: "k", Zone: zone, Now: time.Now, Log: slog.New(slog.DiscardHandler)}).Uploads(api)
+	uploads := officialstates.NewService(s, nil, officialstates.Config{Source: monitor.YouTube, Key: "k", Zone: zone, Now: time.Now, Log: slog.New(slog.DiscardHandler)}).Uploads(api)
 	must(uploads.List(t.Context(), "https://www.youtube.com/@a"))(t)
-	expect(t, "units", must(s.OfficialAccount(t.Context()))(t).Used, officialstate.UploadsUnits+officialstate.HandleUnits)
-	check(t, s.ChangeOfficialAccount(t.Context(), func(a *officialstate.Account) { a.Uploads = officialstate.MaxUploads }))
+	expect(t, "units", must(s.OfficialAccount(t.Context(), monitor.YouTube))(t).Used, officialstate.UploadsUnits+officialstate.HandleUnits)
+	check(t, s.ChangeOfficialAccount(t.Context(), monitor.YouTube, func(a *officialstate.Account) { a.Uploads = officialstate.MaxUploads }))
 	_, err := uploads.List(t.Context(), "https://www.youtube.com/@a")
 	failure, _ := errors.AsType[*channel.Failure](err)
 	if failure == nil || failure.Kind != channel.Refused || api.calls != 1 {
@@ -144,7 +144,7 @@ func TestTheLeaderAsksAboutAllStreamsAndFallsBackUntilMidnight(t *testing.T) { /
 	}}
 	var log bytes.Buffer
 	gateway := func() *officialstates.Service {
-		return officialstates.NewService(s, api, officialstates.Config{Key: "k", Zone: zone, Now: func() time.Time { return now }, Log: slog.New(slog.NewTextHandler(&log, nil))})
+		return officialstates.NewService(s, api, officialstates.Config{Source: monitor.YouTube, Name: "YouTube Data API", Key: "k", PerCall: officialstate.PerCall, Zone: zone, Now: func() time.Time { return now }, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	}
 	run := func(after time.Duration) {
 		t.Helper()
@@ -170,14 +170,14 @@ func TestTheLeaderAsksAboutAllStreamsAndFallsBackUntilMidnight(t *testing.T) { /
 	expectRows(t, db, `official_states WHERE status = 'before'`, 70)
 	run(31 * time.Second)
 	expect(t, "the call after a pause", len(api.calls), 6)
-	account := must(s.OfficialAccount(t.Context()))(t)
+	account := must(s.OfficialAccount(t.Context(), monitor.YouTube))(t)
 	expect(t, "units", account.Used, 9) // of three rounds
 	expect(t, "the next round is due at midnight", account.NextAt.Equal(time.Date(2026, 6, 2, 0, 0, 0, 0, zone)), true)
 	run(11*time.Hour + 58*time.Minute)
 	expect(t, "calls until midnight", len(api.calls), 6)
 	run(2 * time.Minute)
 	expect(t, "calls after midnight", len(api.calls), 9)
-	expect(t, "units", must(s.OfficialAccount(t.Context()))(t).Used, 3)
+	expect(t, "units", must(s.OfficialAccount(t.Context(), monitor.YouTube))(t).Used, 3)
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 	expect(t, "lines of the log", len(lines), 3)
 	for i, words := range []string{`failure=unreachable error="HTTP 503: backend"`, `failure=quota_exceeded error="HTTP 403: used up" next_at=2026-06-02T00:00:00.000-07:00 units_used=9`, "answers again"} {

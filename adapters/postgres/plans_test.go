@@ -196,7 +196,7 @@ func fillWithAll(t *testing.T, s *postgres.Store, db *sql.DB) []plan {
 		{name: "the state of the workers, every 5 s", rows: many/20 + 5, table: "monitor_stats", call: func() error { return errorOf(s.ReadChecker(ctx)) }},
 		{name: "reservations that are due", rows: 5, call: func() error { return errorOf(s.ClaimDue(ctx, time.Minute)) }},
 		{name: "a report", rows: 60, call: func() error { return errorOf(s.Accept(ctx, active, report())) }},
-		{name: "streams to ask the official API about", rows: many/20 + 5, table: "monitor_stats", call: func() error { return errorOf(s.OfficialStreams(ctx)) }},
+		{name: "streams to ask the official API about", rows: many/20 + 5, table: "monitor_stats", call: func() error { return errorOf(s.OfficialStreams(ctx, monitor.YouTube)) }},
 		{name: "a repeated registration", rows: 2, call: func() error { return errorOf(s.FindIdempotent(ctx, monitors.Digest{})) }},
 
 		// events

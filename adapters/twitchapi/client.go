@@ -59,6 +59,9 @@ func newAt(service, tokens string, client *http.Client, id, secret string) *Clie
 	return &Client{caller: officialapi.NewCaller(client), service: service, tokens: tokens, id: id, secret: secret}
 }
 
+// Fingerprint returns what tells the credentials of an application from others, also after its secret was changed. It does not reveal the secret.
+func Fingerprint(id, secret string) string { return officialapi.Fingerprint(id + "\x00" + secret) }
+
 // call makes a call of the API with the app access token. one has the path with its query in place of a URL, and no Header,
 // Secrets or Refused. It blocks for at most four times officialapi.Timeout: for the call, a token, and both again after a 401.
 func (c *Client) call(ctx context.Context, one officialapi.Call) officialstate.Response {

@@ -2,8 +2,6 @@ package youtubeapi
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -46,8 +44,7 @@ func newAt(service string, client *http.Client, key string) *Client {
 // Fingerprint returns what tells a key, or the id of an OAuth client, from another. It does not reveal the key: nobody can try all of 39
 // characters.
 func Fingerprint(secret string) string {
-	sum := sha256.Sum256([]byte("stream-monitor youtube api key\x00" + secret))
-	return hex.EncodeToString(sum[:8])
+	return officialapi.Fingerprint(secret)
 }
 
 // Videos implements officialstates.API. It blocks for at most Timeout.

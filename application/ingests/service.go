@@ -38,11 +38,11 @@ type Store interface {
 	// OpenIngestLogins reads all logins with their tokens. That of an unreadable one is empty.
 	OpenIngestLogins(ctx context.Context) ([]Opened, error)
 
-	// OfficialStreams reads the streams of YouTube that have a worker.
-	OfficialStreams(ctx context.Context) ([]officialstate.Stream, error)
+	// OfficialStreams reads the streams of a source that have a worker.
+	OfficialStreams(ctx context.Context, source monitor.SourceName) ([]officialstate.Stream, error)
 
-	// ChangeOfficialAccount changes the account of the API's units in one transaction, in which nobody else changes it.
-	ChangeOfficialAccount(ctx context.Context, change func(*officialstate.Account)) error
+	// ChangeOfficialAccount changes the account of the units of a source's API in one transaction, in which nobody else changes it.
+	ChangeOfficialAccount(ctx context.Context, source monitor.SourceName, change func(*officialstate.Account)) error
 
 	// EndIngestLook lets end change the login, and tells people if it is rejected from now on. It stores the health of
 	// streams unless it is nil.
@@ -101,7 +101,7 @@ func (s *Service) Run(ctx context.Context) error {
 	if len(due) == 0 {
 		return nil
 	}
-	streams, err := s.store.OfficialStreams(ctx)
+	streams, err := s.store.OfficialStreams(ctx, monitor.YouTube)
 	if err != nil {
 		return fmt.Errorf("read the streams to ask about: %w", err)
 	}
@@ -120,7 +120,7 @@ func (s *Service) Run(ctx context.Context) error {
 func (s *Service) look(ctx context.Context, l Opened, logins int, streams []officialstate.Stream) error {
 	var next time.Time
 	paid, began := false, s.Now()
-	err := s.store.ChangeOfficialAccount(ctx, func(a *officialstate.Account) {
+	err := s.store.ChangeOfficialAccount(ctx, monitor.YouTube, func(a *officialstate.Account) {
 		next, paid = a.Spend(began, s.Key, unitsOfLook, logins, s.Zone)
 	})
 	if err != nil {
@@ -131,7 +131,7 @@ func (s *Service) look(ctx context.Context, l Opened, logins int, streams []offi
 		look.Health, failure = s.ask(ctx, l, streams)
 	}
 	if failure != nil && failure.Kind == officialstate.QuotaExceeded && paid {
-		err := s.store.ChangeOfficialAccount(ctx, func(a *officialstate.Account) { next = a.Exhaust(s.Now(), s.Zone) })
+		err := s.store.ChangeOfficialAccount(ctx, monitor.YouTube, func(a *officialstate.Account) { next = a.Exhaust(s.Now(), s.Zone) })
 		if err != nil {
 			return fmt.Errorf("record that the units are used up: %w", err)
 		}

@@ -42,11 +42,11 @@ func (w *world) OpenIngestLogins(context.Context) ([]ingests.Opened, error) {
 	return []ingests.Opened{{w.login, token}}, nil
 }
 
-func (w *world) OfficialStreams(context.Context) ([]officialstate.Stream, error) {
+func (w *world) OfficialStreams(context.Context, monitor.SourceName) ([]officialstate.Stream, error) {
 	return w.streams, nil
 }
 
-func (w *world) ChangeOfficialAccount(_ context.Context, change func(*officialstate.Account)) error {
+func (w *world) ChangeOfficialAccount(_ context.Context, _ monitor.SourceName, change func(*officialstate.Account)) error {
 	change(&w.account)
 	return nil
 }

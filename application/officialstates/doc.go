@@ -1,7 +1,7 @@
-// Package officialstates asks the YouTube Data API for the states of all streams that have a worker (decision S23), and
-// stores them. The elected gateway runs it. Package domain/officialstate decides.
+// Package officialstates asks the official API of a source for the states of streams that have a worker (decision S23), and
+// stores them: the YouTube Data API of all, Twitch's Helix of those that wait. The elected gateway runs it. Package domain/officialstate decides.
 //
-//	streams, account ──▶ Account.Begin ──▶ one call for each 50 ──▶ states ──▶ stored, in answers to reports ──▶ workers
+//	streams, account ──▶ Account.Begin ──▶ one call for many ──▶ states ──▶ stored, in answers to reports ──▶ workers
 //
 // Uploads lists the streams of a channel by the same API, for when other ways fail, within a share of the units.
 //

@@ -12,33 +12,37 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/officialstate"
 )
 
-// Store keeps the account of the API, and what it said. Each method blocks for a few exchanges with the store and may
+// Store keeps the accounts of the APIs, and what they said. Each method blocks for a few exchanges with the store and may
 // be called concurrently.
 type Store interface {
-	// OfficialAccount reads the account; the zero value before the first round.
-	OfficialAccount(ctx context.Context) (officialstate.Account, error)
+	// OfficialAccount reads the account of a source's API; the zero value before the first round.
+	OfficialAccount(ctx context.Context, source monitor.SourceName) (officialstate.Account, error)
 
-	// ChangeOfficialAccount changes the account in one transaction, in which nobody else changes it.
-	ChangeOfficialAccount(ctx context.Context, change func(*officialstate.Account)) error
+	// ChangeOfficialAccount changes the account of a source's API in one transaction, in which nobody else changes it.
+	ChangeOfficialAccount(ctx context.Context, source monitor.SourceName, change func(*officialstate.Account)) error
 
-	// OfficialStreams reads the streams of YouTube that have a worker.
-	OfficialStreams(ctx context.Context) ([]officialstate.Stream, error)
+	// OfficialStreams reads the streams of a source that have a worker.
+	OfficialStreams(ctx context.Context, source monitor.SourceName) ([]officialstate.Stream, error)
 
 	// StoreOfficialStates stores what the API said of streams, and how long ago it was asked.
 	StoreOfficialStates(ctx context.Context, states map[monitor.ID]monitor.StreamStatus, age time.Duration) error
 }
 
-// API asks videos.list about at most officialstate.PerCall ids. It blocks for at most 10 s, and decides nothing.
+// API asks about at most Config.PerCall ids of streams. It blocks for at most 40 s, and decides nothing.
 type API interface {
 	Videos(ctx context.Context, ids []string) officialstate.Response
 }
 
-// Config is the configuration of a Service. All fields are required.
+// Config is the configuration of a Service. All fields but Zone are required.
 type Config struct {
-	Key  string         // tells the API key from another, without revealing it
-	Zone *time.Location // that of officialstate.Zone
-	Now  func() time.Time
-	Log  *slog.Logger
+	Source  monitor.SourceName
+	Name    string // of the API, for the log
+	Setting string // without which it is not asked
+	Key     string // tells the key from another, without revealing it
+	PerCall int
+	Zone    *time.Location // that of officialstate.Zone; nil: the API has no units of a day
+	Now     func() time.Time
+	Log     *slog.Logger
 }
 
 // Service asks the API.
@@ -56,14 +60,14 @@ func NewService(store Store, api API, c Config) *Service {
 
 // Run asks about all streams, if a round is due. Errors: the store fails.
 func (s *Service) Run(ctx context.Context) error {
-	account, err := s.store.OfficialAccount(ctx)
+	account, err := s.store.OfficialAccount(ctx, s.Source)
 	if err != nil {
 		return fmt.Errorf("read the account of the API: %w", err)
 	}
 	if !account.Due(s.Now(), s.Key) {
 		return nil
 	}
-	streams, err := s.store.OfficialStreams(ctx)
+	streams, err := s.store.OfficialStreams(ctx, s.Source)
 	if err != nil {
 		return fmt.Errorf("read the streams to ask about: %w", err)
 	}
@@ -71,12 +75,18 @@ func (s *Service) Run(ctx context.Context) error {
 		return nil
 	}
 	began := s.Now()
-	err = s.store.ChangeOfficialAccount(ctx, func(a *officialstate.Account) { streams = a.Begin(began, s.Key, streams, s.Zone) })
+	err = s.store.ChangeOfficialAccount(ctx, s.Source, func(a *officialstate.Account) {
+		if s.Zone == nil {
+			streams = a.BeginAll(began, s.Key, streams)
+			return
+		}
+		streams = a.Begin(began, s.Key, streams, s.Zone)
+	})
 	if err != nil {
 		return fmt.Errorf("begin a round of questions: %w", err)
 	}
 	if len(streams) == 0 {
-		return nil // another gateway has begun it
+		return nil // another gateway has begun it, or none waits
 	}
 	states, failure := s.ask(ctx, streams)
 	if err := s.store.StoreOfficialStates(ctx, states, s.Now().Sub(began)); err != nil {
@@ -88,7 +98,7 @@ func (s *Service) Run(ctx context.Context) error {
 // ask asks about streams until a call fails. It returns the states that it has learned.
 func (s *Service) ask(ctx context.Context, streams []officialstate.Stream) (map[monitor.ID]monitor.StreamStatus, *officialstate.Failure) {
 	states := map[monitor.ID]monitor.StreamStatus{}
-	for asked := range slices.Chunk(streams, officialstate.PerCall) {
+	for asked := range slices.Chunk(streams, s.PerCall) {
 		var ids []string
 		for _, stream := range asked {
 			ids = append(ids, stream.VideoID)
@@ -105,7 +115,7 @@ func (s *Service) ask(ctx context.Context, streams []officialstate.Stream) (map[
 // end stores the outcome of a round, and logs that the API fails in another way than before, or answers again.
 func (s *Service) end(ctx context.Context, failure *officialstate.Failure) error {
 	var before, after officialstate.Account
-	err := s.store.ChangeOfficialAccount(ctx, func(a *officialstate.Account) {
+	err := s.store.ChangeOfficialAccount(ctx, s.Source, func(a *officialstate.Account) {
 		before = *a
 		a.End(s.Now(), failure, s.Zone)
 		after = *a
@@ -115,10 +125,10 @@ func (s *Service) end(ctx context.Context, failure *officialstate.Failure) error
 		return fmt.Errorf("end a round of questions: %w", err)
 	case after.Failure.Kind == before.Failure.Kind:
 	case failure == nil:
-		s.Log.Info("the YouTube Data API answers again; workers ask yt-dlp less often")
+		s.Log.Info("the official API of a source answers again; workers ask its tools less often", "api", s.Name)
 	default:
-		s.Log.Warn("the YouTube Data API gives no answer; workers ask yt-dlp as often as without YOUTUBE_API_KEY",
-			"failure", string(failure.Kind), "error", failure.Detail, "next_at", after.NextAt, "units_used", after.Used)
+		s.Log.Warn("the official API of a source gives no answer; workers ask its tools as often as without it",
+			"api", s.Name, "setting", s.Setting, "failure", string(failure.Kind), "error", failure.Detail, "next_at", after.NextAt, "units_used", after.Used)
 	}
 	return nil
 }

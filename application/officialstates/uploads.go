@@ -29,7 +29,7 @@ func (u Uploads) List(ctx context.Context, address string) (channel.Listing, err
 	if channel.Address(address).SourceID() == "" {
 		units += officialstate.HandleUnits
 	}
-	err := u.service.store.ChangeOfficialAccount(ctx, func(a *officialstate.Account) {
+	err := u.service.store.ChangeOfficialAccount(ctx, u.service.Source, func(a *officialstate.Account) {
 		affordable = a.SpendOnUploads(u.service.Now(), u.service.Key, u.service.Zone, units)
 	})
 	switch {

@@ -227,7 +227,7 @@ func (w *Worker) rules(a monitor.Assignment) watch.Rules {
 	rules := watch.RulesOf(a.Config, w.cfg.Preference)
 	rules.References = a.References
 	source := monitor.SourceOf(a.StreamURL)
-	rules.AudioOnly, rules.Lasting = source.AudioOnly, source.Lasting
+	rules.AudioOnly, rules.Lasting, rules.OfficialCheck = source.AudioOnly, source.Lasting, source.OfficialCheck
 	if w.cfg.SpreadChecks {
 		hash := fnv.New32a()
 		_, _ = hash.Write([]byte(w.cfg.ID)) // it never fails

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -163,7 +164,7 @@ func (a *assembly) makeServices(ctx context.Context) (err error) {
 		{Name: "audit list", Every: eventsInterval, Run: audit.Expire},
 		{Name: "destinations", Every: purgeInterval, Run: a.store.PurgeDestinations},
 	}
-	a.tasks = append(append(a.tasks, findChannels...), askYouTubeAPI...)
+	a.tasks = slices.Concat(a.tasks, findChannels, askYouTubeAPI, a.newTwitchAPITasks())
 	return nil
 }
 

@@ -38,9 +38,9 @@ func runDoctor(ctx context.Context, c *config.Doctor, out console) error {
 	}
 	ok, err := doctor.Doctor{
 		Settings: *c, Now: time.Now(), DatabaseTime: databaseTime, CookieJars: storedCookieJars, Channels: storedChannels, CheckCluster: checkCluster, CheckBucket: checkBucket, AskOpinion: askExample,
-		AskYouTubeAPI: newYouTubeAPI(list, c.YouTube.APIKey).Videos, IngestLogins: storedIngestLogins,
+		AskYouTubeAPI: newYouTubeAPI(list, c.YouTube.APIKey).Videos, AskTwitchAPI: newTwitchAPI(list, c.Twitch).Videos, IngestLogins: storedIngestLogins,
 		AskOAuth: func(ctx context.Context) officialstate.Response {
-			_, _, r := youtubeapi.NewOwner(youTubeClient(list), c.YouTube.OAuthClientID, c.YouTube.OAuthClientSecret).Access(ctx, "1//doctor")
+			_, _, r := youtubeapi.NewOwner(apiClient(list), c.YouTube.OAuthClientID, c.YouTube.OAuthClientSecret).Access(ctx, "1//doctor")
 			return r
 		},
 		CheckLauncher: tool.CheckLauncher, Landlock: tool.Landlock, Missing: tool.Missing, OpenFiles: config.OpenFiles(), LookupHost: net.DefaultResolver.LookupHost, Probers: probers,

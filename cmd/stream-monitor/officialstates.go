@@ -11,13 +11,27 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/stream/fallback"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/proxies"
+	"github.com/stream-monitor/stream-monitor/adapters/twitchapi"
 	"github.com/stream-monitor/stream-monitor/adapters/youtubeapi"
 	"github.com/stream-monitor/stream-monitor/application/ingests"
 	"github.com/stream-monitor/stream-monitor/application/officialstates"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
+	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/officialstate"
 )
+
+// newTwitchAPITasks makes the task of the leader that asks Twitch about streams that wait, with the credentials of an application.
+func (a *assembly) newTwitchAPITasks() []supervisor.LeaderTask {
+	c := a.settings.Twitch
+	if c.ClientID == "" {
+		return nil
+	}
+	service := officialstates.NewService(a.store, newTwitchAPI(a.resolving.proxies, c), officialstates.Config{
+		Source: monitor.Twitch, Name: "Twitch API", Setting: "TWITCH_CLIENT_ID", Key: twitchapi.Fingerprint(c.ClientID, c.ClientSecret), PerCall: twitchapi.PerCall, Now: a.clock, Log: a.log,
+	})
+	return []supervisor.LeaderTask{{Name: "official states of Twitch", Every: officialstate.Tick, Run: service.Run}}
+}
 
 // newYouTubeAPITasks makes the tasks of the leader that ask APIs of YouTube: with a key the Data API, with an OAuth client the Live
 // Streaming API. They share the units of a day. With a key the listers of channels use the Data API, too.
@@ -33,28 +47,48 @@ func (a *assembly) newYouTubeAPITasks() (tasks []supervisor.LeaderTask, err erro
 	project := youtubeapi.Fingerprint(cmp.Or(c.APIKey, c.OAuthClientID))
 	if c.APIKey != "" {
 		api := newYouTubeAPI(a.resolving.proxies, c.APIKey)
-		service := officialstates.NewService(a.store, api, officialstates.Config{Key: project, Zone: zone, Now: a.clock, Log: a.log})
+		service := officialstates.NewService(a.store, api, officialstates.Config{
+			Source: monitor.YouTube, Name: "YouTube Data API", Setting: "YOUTUBE_API_KEY", Key: project, PerCall: officialstate.PerCall, Zone: zone, Now: a.clock, Log: a.log,
+		})
 		a.resolving.uploads = service.Uploads(fallback.NewLister(youtubeapi.Source, api, nil, a.log.With("source", monitor.YouTube)))
 		tasks = append(tasks, supervisor.LeaderTask{Name: "official states", Every: officialstate.Tick, Run: service.Run})
 	}
 	if c.OAuthClientID != "" {
-		owner := youtubeapi.NewOwner(youTubeClient(a.resolving.proxies), c.OAuthClientID, c.OAuthClientSecret)
+		owner := youtubeapi.NewOwner(apiClient(a.resolving.proxies), c.OAuthClientID, c.OAuthClientSecret)
 		service := ingests.NewService(a.store, owner, ingests.Config{Key: project, Zone: zone, Now: a.clock, Log: a.log})
 		tasks = append(tasks, supervisor.LeaderTask{Name: "ingest", Every: officialstate.Tick, Run: service.Run})
 	}
 	return tasks, nil
 }
 
-// youTubeClient makes a client that leaves by the proxies for YouTube, of several by the first, to whose address a key may be
+// apiClient makes a client for official APIs, which leaves by the proxies, of several by the first, to whose address a key may be
 // restricted (decision O8).
-func youTubeClient(list *proxies.List) *http.Client {
+func apiClient(list *proxies.List) *http.Client {
 	first := func(r *http.Request) (*url.URL, error) { return list.Proxy(r.WithContext(context.Background())) }
 	return &http.Client{Transport: &http.Transport{Proxy: first, IdleConnTimeout: time.Minute}}
 }
 
 // newYouTubeAPI makes the client of the Data API.
 func newYouTubeAPI(list *proxies.List, key string) *youtubeapi.Client {
-	return youtubeapi.New(youTubeClient(list), key)
+	return youtubeapi.New(apiClient(list), key)
+}
+
+// newTwitchAPI makes the client of the API of Twitch.
+func newTwitchAPI(list *proxies.List, c config.TwitchFlags) *twitchapi.Client {
+	return twitchapi.New(apiClient(list), c.ClientID, c.ClientSecret)
+}
+
+// twitchAPI returns how the API of Twitch is asked; nil: there are no credentials, or the database does not tell.
+func (g *gatewayServer) twitchAPI(ctx context.Context) *officialstate.Rounds {
+	if g.settings.Twitch.ClientID == "" {
+		return nil
+	}
+	account, err := g.store.OfficialAccount(ctx, monitor.Twitch)
+	if err != nil {
+		return nil
+	}
+	rounds := account.Rounds()
+	return &rounds
 }
 
 // youTubeAPI returns the use of the APIs; nil: neither a key nor an OAuth client is set, or the database does not tell.
@@ -63,7 +97,7 @@ func (g *gatewayServer) youTubeAPI(ctx context.Context) *officialstate.Status {
 	if g.settings.YouTube.APIKey == "" && g.settings.YouTube.OAuthClientID == "" || err != nil {
 		return nil
 	}
-	account, err := g.store.OfficialAccount(ctx)
+	account, err := g.store.OfficialAccount(ctx, monitor.YouTube)
 	if err != nil {
 		return nil
 	}

@@ -37,6 +37,7 @@ func (g *gatewayServer) serviceInfo() *httpapi.ServiceInfo {
 			return checker.BlindSpot
 		},
 		YouTubeAPI: g.youTubeAPI,
+		TwitchAPI:  g.twitchAPI,
 		Tools:      (&toolVersions{watching: c.Watching}).read,
 	}
 }

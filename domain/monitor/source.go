@@ -49,6 +49,10 @@ type Source struct {
 	// and go; 0: the ID names one broadcast, and nothing begins under it again after its end.
 	Returns time.Duration
 
+	// OfficialCheck is how often a stream that waits is asked about although the source's official API says that it waits
+	// (decision S23), because that API may learn of a start much later; 0: it is believed.
+	OfficialCheck time.Duration
+
 	// Lifetime is how long the URLs of a manifest work if they do not say until when; 0: until they are refused.
 	Lifetime time.Duration
 

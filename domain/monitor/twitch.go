@@ -26,6 +26,8 @@ var twitch = Source{
 	Returns:     90 * time.Second,        // for which Twitch keeps a broadcast whose encoder is away
 	SecretHosts: []string{"ttvnw.net", "live-video.net"},
 	SecretPaths: regexp.MustCompile(`(?i)/(?:api(?:/v2)?/channel/hls|v1/(?:playlist|segment))/[^\s"'<>]*`),
+
+	OfficialCheck: 2 * time.Minute, // Helix learns of a start 1 to 15 minutes late
 }
 
 var loginForm = regexp.MustCompile(`^[a-z0-9_]{2,25}$`)

@@ -41,9 +41,9 @@ var failureBackoff = backoff.Policy{First: 30 * time.Second, Max: 10 * time.Minu
 // Zone is the name of the time zone at whose midnight the API begins to count again.
 const Zone = "America/Los_Angeles"
 
-// Account is what is known of the use of the API by all gateways. The store keeps it as JSON. The zero value has asked nothing.
+// Account is what is known of the use of an API by all gateways. The store keeps it as JSON. The zero value has asked nothing.
 type Account struct {
-	Key     string    `json:"key"`               // tells one API key from another, without revealing it
+	Key     string    `json:"key"`               // tells one key, or application, from another, without revealing it
 	Day     time.Time `json:"day"`               // when the day began in which Used was counted
 	Used    int       `json:"used"`              // units
 	Uploads int       `json:"uploads,omitempty"` // of Used, for the uploads of channels
@@ -60,6 +60,7 @@ type Account struct {
 type Stream struct {
 	MonitorID      monitor.ID
 	VideoID        string
+	Place          bool      // VideoID names a place where broadcasts come and go (monitor.Source.Returns)
 	Live           bool      // it is being watched; else it waits
 	ScheduledStart time.Time // of one that waits; zero: unknown
 }
@@ -90,6 +91,20 @@ func (a *Account) Begin(now time.Time, key string, streams []Stream, zone *time.
 	asked := slices.SortedStableFunc(slices.Values(streams), compareNeed) // so that more than can be kept young leave out the same ones
 	asked = asked[:min(len(asked), calls*PerCall)]
 	a.Streams = len(asked)
+	return asked
+}
+
+// BeginAll begins a round at now, if one is due, with an API that has no units of a day. It returns the streams to ask about: those that
+// wait. Of one that is watched such an API knows less than the watch.
+func (a *Account) BeginAll(now time.Time, key string, streams []Stream) []Stream {
+	asked := slices.DeleteFunc(slices.Clone(streams), func(s Stream) bool { return s.Live })
+	if len(asked) == 0 || !a.Due(now, key) {
+		return nil
+	}
+	if a.Key != key {
+		*a = Account{Key: key}
+	}
+	a.AskedAt, a.NextAt, a.Streams = now, now.Add(minInterval), len(asked)
 	return asked
 }
 
@@ -145,7 +160,8 @@ func (a *Account) Exhaust(now time.Time, zone *time.Location) time.Time {
 // RetryAt returns when to ask again after a number of failures in a row.
 func RetryAt(now time.Time, failures int) time.Time { return now.Add(failureBackoff.Delay(failures)) }
 
-// End takes in the outcome of the round that Begin has begun; nil: each call was answered.
+// End takes in the outcome of the round that Begin or BeginAll has begun; nil: each call was answered. zone is nil for an API that has no
+// units of a day.
 func (a *Account) End(now time.Time, f *Failure, zone *time.Location) {
 	if f == nil {
 		a.Failure, a.Failures = Failure{}, 0
@@ -154,8 +170,8 @@ func (a *Account) End(now time.Time, f *Failure, zone *time.Location) {
 	a.Failures++
 	a.Failure = *f
 	next := RetryAt(now, a.Failures)
-	if reset := nextDay(now, zone); f.Kind == QuotaExceeded && now.Sub(dayOf(now, zone)) >= lateReset {
-		next = reset
+	if f.Kind == QuotaExceeded && zone != nil && now.Sub(dayOf(now, zone)) >= lateReset {
+		next = nextDay(now, zone)
 	}
 	if next.After(a.NextAt) {
 		a.NextAt = next

@@ -3,6 +3,7 @@ package officialstate_test
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 	_ "time/tzdata" // zones on a machine without them
@@ -190,9 +191,27 @@ func TestTheStatusShowsTheDayAndTheFailure(t *testing.T) {
 	a.Begin(noon, key, streams(120), zone)
 	a.End(noon, quotaExceeded, zone)
 	equal(t, "when the units are used up", a.Status(noon, zone), officialstate.Status{
-		UnitsUsed: 3, UnitsPerDay: 10_000, ResetsAt: next, Streams: 120, AskedAt: &noon, NextAt: &next, Failure: quotaExceeded,
+		UnitsUsed: 3, UnitsPerDay: 10_000, ResetsAt: next, Rounds: officialstate.Rounds{Streams: 120, AskedAt: &noon, NextAt: &next, Failure: quotaExceeded},
 	})
 	equal(t, "units of the next day", a.Status(next, zone).UnitsUsed, 0)
+}
+
+func TestAnAPIWithoutUnitsIsAskedAboutAllThatWait(t *testing.T) {
+	var a officialstate.Account
+	all := streams(500)
+	all[3].Live = true
+	asked := a.BeginAll(moment, key, all)
+	equal(t, "streams", len(asked), 499)
+	equal(t, "a stream that is watched is among them", slices.Contains(asked, all[3]), false)
+	equal(t, "streams, before the next round", len(a.BeginAll(moment.Add(29*time.Second), key, all)), 0)
+	equal(t, "streams, 30 s later", len(a.BeginAll(moment.Add(30*time.Second), key, all)), 499)
+	later := moment.Add(31 * time.Second)
+	a.End(later, &officialstate.Failure{Kind: officialstate.KeyRefused}, nil)
+	a.End(later, &officialstate.Failure{Kind: officialstate.KeyRefused}, nil)
+	equal(t, "the pause after two failures", a.NextAt, later.Add(time.Minute))
+	equal(t, "streams, with other credentials", len(a.BeginAll(later, "other", all)), 499)
+	equal(t, "what is shown", a.Rounds(), officialstate.Rounds{Streams: 499, AskedAt: &later, NextAt: new(later.Add(30 * time.Second))})
+	equal(t, "a round about none", len(a.BeginAll(later.Add(time.Hour), "other", all[3:4])), 0)
 }
 
 func TestTheAccountGoesOnAfterAClockThatWasAhead(t *testing.T) {

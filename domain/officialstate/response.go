@@ -8,8 +8,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Video is what the API says of a video (videos.list with snippet, liveStreamingDetails and status). Fields that an answer leaves
-// out are zero.
+// Video is what the API says of a video (videos.list with snippet, liveStreamingDetails and status), or of the broadcast of a place.
+// Fields that an answer leaves out are zero.
 type Video struct {
 	ID          string
 	Broadcast   string    // snippet.liveBroadcastContent: none, upcoming, live, completed
@@ -18,7 +18,7 @@ type Video struct {
 	Upload      string    // status.uploadStatus
 
 	// For lists of channels alone.
-	BroadcastID    string // of a place where broadcasts come and go (monitor.Source.Returns), whose ID is that of the place
+	BroadcastID    string // of a place, whose own ID is the other one
 	Title          string
 	ScheduledStart time.Time // liveStreamingDetails.scheduledStartTime
 }
@@ -48,11 +48,14 @@ type Response struct {
 }
 
 // States returns the state of each stream, by the videos of the answer. One that the API does not have is private, removed or
-// was never there: the answer does not tell which.
+// was never there: the answer does not tell which. A place that it does not have has no broadcast.
 func (r Response) States(asked []Stream) map[monitor.ID]monitor.StreamStatus {
 	states := make(map[monitor.ID]monitor.StreamStatus, len(asked))
 	for _, s := range asked {
 		states[s.MonitorID] = monitor.StreamUnknown
+		if s.Place {
+			states[s.MonitorID] = monitor.StreamUpcoming
+		}
 		for _, v := range r.Videos {
 			if v.ID == s.VideoID {
 				states[s.MonitorID] = v.Status()

@@ -38,6 +38,12 @@ func TestAnIDThatTheAPIDoesNotHaveIsUnknown(t *testing.T) {
 		map[monitor.ID]monitor.StreamStatus{"1": monitor.StreamUnknown, "2": monitor.StreamLive})
 }
 
+func TestAPlaceThatTheAPIDoesNotHaveWaits(t *testing.T) {
+	r := officialstate.Response{Status: 200, Videos: []officialstate.Video{{ID: "b", Broadcast: "live"}}}
+	equal(t, "the states", r.States([]officialstate.Stream{{MonitorID: "1", VideoID: "a", Place: true}, {MonitorID: "2", VideoID: "b", Place: true}}),
+		map[monitor.ID]monitor.StreamStatus{"1": monitor.StreamUpcoming, "2": monitor.StreamLive})
+}
+
 func TestARefusalIsToldByItsReason(t *testing.T) {
 	for name, c := range map[string]struct {
 		response officialstate.Response

@@ -3,6 +3,7 @@ package watch
 import (
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/instant"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -36,13 +37,17 @@ func (w *Watcher) handleOfficialState(o OfficialState) {
 }
 
 // officialUntil returns until when the official API answers the regular question; zero: it does not. It does so
-// while it says what the last question has found, which was answered.
+// while it says what the last question has found, which was answered, and where it learns late of starts only until OfficialCheck after it.
 func (p planner) officialUntil() time.Time {
 	o, r := p.state.Official, p.state.Resolve
 	if o.Status != p.state.Stream || o.Status == monitor.StreamUnknown || r.Failures > 0 {
 		return time.Time{}
 	}
-	return o.AskedAt.Add(monitor.OfficialStateLife)
+	until := o.AskedAt.Add(monitor.OfficialStateLife)
+	if check := p.rules.OfficialCheck; check > 0 {
+		return instant.Earliest(until, r.LastBegan.Add(check))
+	}
+	return until
 }
 
 // officialMoments returns from when on a question is due because of the official API. One is due when it says

@@ -2,6 +2,7 @@ package watch_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
@@ -43,6 +44,29 @@ func TestTheOfficialAPIAnswersTheRegularQuestionOfAStreamThatWaits(t *testing.T)
 			[]tasks{asked(0, 900, 0)}},
 		{"S11 a restart asks when it is not", []option{waits, apiSays(upcoming, 0, never), restarts(400, 500)}, 0, 900, "",
 			[]tasks{asked(0, 900, 0, 500)}},
+	})
+}
+
+func TestAnOfficialAPIThatIsLateLetsAStreamBeAskedAboutAllTheSame(t *testing.T) { // S23
+	const upcoming, live = monitor.StreamUpcoming, monitor.StreamLive
+	late := func(w *world) { w.rules.OfficialCheck = 2 * time.Minute }
+	follow(t, []timeline{
+		{"every two minutes while it says that the stream waits", []option{place(), late, liveFrom(never), apiSays(upcoming, 0, never)}, 0, 700, "",
+			[]tasks{asked(0, 700, 0, 120, 240, 360, 480, 600)}},
+		{"so it is no later than that", []option{place(), late, liveFrom(301), apiSays(upcoming, 0, 1000), apiSays(live, 1000, never)}, 0, 1500, "360 started since 301",
+			[]tasks{asked(0, 900, 0, 120, 240, 360)}},
+		{"at once when it says that the stream is live", []option{place(), late, liveFrom(241), apiSays(upcoming, 0, 265), apiSays(live, 265, never)}, 0, 1500, "275 started since 241",
+			[]tasks{asked(0, 1500, 0, 120, 240, 275)}},
+		{"and no more than once when that flaps after the start", []option{place(), late, liveFrom(241), apiSays(upcoming, 0, 265), apiSays(live, 265, 325), apiSays(upcoming, 325, 385), apiSays(live, 385, never)},
+			0, 1500, "275 started since 241", []tasks{asked(0, 1500, 0, 120, 240, 275, 335)}},
+		{"by section 7.5 while the playlist of a broadcast that has ended says otherwise", []option{place(), late, liveFrom(never), apiSays(live, 0, 145), apiSays(upcoming, 145, never)}, 0, 500, "",
+			[]tasks{asked(0, 500, 0, 5, 35, 65, 95, 125, 245, 365, 485)}},
+		{"and at the scheduled start, and before it is told to be late", []option{place(), late, liveFrom(never), scheduled(200), takes(watch.TaskResolve, 1), apiSays(upcoming, 0, never)}, 0, 1000, "501 delayed for 301",
+			[]tasks{asked(0, 1000, 0, 120, 200, 320, 440, 500, 620, 740, 860, 980)}},
+		{"when the state is 90 s old, by section 7.5", []option{place(), late, liveFrom(never), apiSays(upcoming, 0, 301)}, 0, 490, "",
+			[]tasks{asked(0, 490, 0, 120, 240, 360, 390, 420, 450, 480)}},
+		{"it spares no question about a stream that is watched", []option{place(), late, apiSays(live, 0, never), checksEvery(30)}, 100, 10_000, "100 started since 0",
+			[]tasks{asked(100, 10_000, 100, 3700, 7300)}},
 	})
 }
 

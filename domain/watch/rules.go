@@ -86,6 +86,10 @@ type Rules struct {
 	AudioOnly bool `json:"audio_only,omitempty"` // no picture is expected (monitor.Source.AudioOnly)
 	Lasting   bool `json:"lasting,omitempty"`    // not to be live is an outage until ScheduledEnd (monitor.Source.Lasting)
 
+	// OfficialCheck is how often a stream that waits is asked about although the official API says that it waits
+	// (monitor.Source.OfficialCheck); 0: it is believed.
+	OfficialCheck time.Duration `json:"official_check,omitempty"`
+
 	// Phase shortens the first CheckInterval, so that streams that begin to be watched at once are
 	// not checked at once ever after; 0 or more, less than CheckInterval.
 	Phase time.Duration `json:"phase,omitzero"`

@@ -5,6 +5,8 @@ package officialapi
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -145,4 +147,10 @@ func ReadToken(body []byte) (GrantedToken, error) {
 		return GrantedToken{}, errors.New("the response has no access token")
 	}
 	return GrantedToken{granted.Access, time.Duration(granted.Life) * time.Second}, nil
+}
+
+// Fingerprint returns what tells a secret from another. It does not reveal one that has at least 30 random characters: nobody can try them all.
+func Fingerprint(secret string) string {
+	sum := sha256.Sum256([]byte("stream-monitor official api\x00" + secret))
+	return hex.EncodeToString(sum[:8])
 }

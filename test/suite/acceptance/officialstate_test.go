@@ -34,7 +34,7 @@ func TestTheOfficialAPISparesYtdlpQuestionsAboutAStreamThatWaits(t *testing.T) {
 	expect.Equal(t, "questions to yt-dlp until the start", env.YouTube.Count(youtube.Watch, video), 2)
 
 	env.YouTube.SetDataAPI(youtube.DataAPI{Refusal: "quotaExceeded"})
-	told := waitLog(t, env.Service, time.Minute, hasPrefix("the YouTube Data API gives no answer"))
+	told := waitLog(t, env.Service, time.Minute, hasPrefix("the official API of a source gives no answer"))
 	expect.Equal(t, "the failure in the log", told.Data["failure"], any("quota_exceeded"))
 	failure := shown()["failure"].(map[string]any)
 	expect.Equal(t, "the failure in the API", failure["kind"], any("quota_exceeded"))

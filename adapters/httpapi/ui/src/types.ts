@@ -436,19 +436,24 @@ export interface Service {
   retention: Record<string, number>;
   egress?: { name: string; source: string; rest_sec: number; streams: number; questions: number }[] | null; // null: it chooses no addresses
   youtube_api?: YouTubeAPI | null; // null: there is no key
+  twitch_api?: OfficialRounds | null; // null: there are no credentials
   settings: Setting[];
   presets: { name: string; config: Partial<Config> }[];
 }
 
-// YouTubeAPI is the use of the YouTube Data API by all gateways.
-export interface YouTubeAPI {
-  units_used: number;
-  units_per_day: number;
-  resets_at: string;
+// OfficialRounds is how the official API of a source is asked by all gateways.
+export interface OfficialRounds {
   streams: number; // of the newest round of questions
   asked_at: string | null;
   next_at: string | null;
   failure: { kind: "quota_exceeded" | "key_refused" | "rate_limited" | "unreachable" | "malformed"; detail: string } | null;
+}
+
+// YouTubeAPI is the use of the YouTube Data API by all gateways.
+export interface YouTubeAPI extends OfficialRounds {
+  units_used: number;
+  units_per_day: number;
+  resets_at: string;
 }
 
 export interface Setting {

@@ -12,6 +12,7 @@ export const delivery = { event_id: eventID, event_type: "alert.blackout", monit
 const service = {
   version: "1.2.3", timezone: "Asia/Tokyo", worker_runtime: "process", tools: { ffmpeg: { version: "7.1", age_days: null, outdated: false, error: null } }, limits: { max_monitors: 50, schedule_lead_sec: 600 }, retention: { events_sec: 7776000 },
   youtube_api: { units_used: 7001, units_per_day: 10000, resets_at: at(18000), streams: 120, asked_at: at(-60), next_at: at(18000), failure: { kind: "quota_exceeded", detail: hostile } },
+  twitch_api: { streams: 12, asked_at: at(-20), next_at: at(10), failure: { kind: "key_refused", detail: hostile } },
   settings: [["check_interval_sec", 10], ["blackout_threshold_sec", 30], ["silence_threshold_sec", 30], ["silence_db_threshold", -50], ["start_delay_tolerance_sec", 300]].map(([field, value]) => ({ field, min: 0, max: 100, default: value, whole: true, help: "" })),
   presets: [{ name: "talk", config: {} }, { name: "music", config: { silence_threshold_sec: 60, silence_db_threshold: -60, detectors: { made_up: { threshold_sec: 60, above_db: -12 } } } }],
 };

@@ -44,7 +44,7 @@ func (c *Serve) check() (found []problem) {
 	}
 	found = append(found, c.Evidence.check()...)
 	found = append(found, c.Opinion.check()...)
-	found = append(found, c.YouTube.check()...)
+	found = append(append(found, c.YouTube.check()...), c.Twitch.check()...)
 	switch {
 	case c.TLSCertFile != "" && c.TLSKeyFile == "":
 		found = append(found, problem{"tls-key-file", "TLS_KEY_FILE (--tls-key-file) is missing; TLS_CERT_FILE needs it"})
@@ -86,14 +86,26 @@ func (f OpinionFlags) check() (found []problem) {
 }
 
 // check finds a missing half of the OAuth client.
-func (f YouTubeFlags) check() (found []problem) {
-	switch {
-	case f.OAuthClientID != "" && f.OAuthClientSecret == "":
-		found = append(found, problem{"youtube-oauth-client-secret", "YOUTUBE_OAUTH_CLIENT_SECRET (--youtube-oauth-client-secret) is missing; YOUTUBE_OAUTH_CLIENT_ID needs it"})
-	case f.OAuthClientID == "" && f.OAuthClientSecret != "":
-		found = append(found, problem{"youtube-oauth-client-id", "YOUTUBE_OAUTH_CLIENT_ID (--youtube-oauth-client-id) is missing; YOUTUBE_OAUTH_CLIENT_SECRET needs it"})
+func (f YouTubeFlags) check() []problem {
+	return missingHalf("youtube-oauth-client-id", f.OAuthClientID, "youtube-oauth-client-secret", f.OAuthClientSecret)
+}
+
+// check finds a missing half of the application's credentials.
+func (f TwitchFlags) check() []problem {
+	return missingHalf("twitch-client-id", f.ClientID, "twitch-client-secret", f.ClientSecret)
+}
+
+// missingHalf finds which of two settings is missing that need each other.
+func missingHalf(id, idValue, secret, secretValue string) []problem {
+	if (idValue == "") == (secretValue == "") {
+		return nil
 	}
-	return found
+	missing, there := id, secret
+	if idValue != "" {
+		missing, there = secret, id
+	}
+	env := func(name string) string { return strings.ToUpper(strings.ReplaceAll(name, "-", "_")) }
+	return []problem{{missing, fmt.Sprintf("%s (--%s) is missing; %s needs it", env(missing), missing, env(there))}}
 }
 
 // check finds settings that worker pods require and that are missing.

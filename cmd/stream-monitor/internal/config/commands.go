@@ -66,6 +66,7 @@ type Serve struct {
 
 	Opinion   OpinionFlags  `embed:"" group:"Second opinions about alerts"`
 	YouTube   YouTubeFlags  `embed:"" group:"Watching"`
+	Twitch    TwitchFlags   `embed:"" group:"Watching"`
 	Cluster   ClusterFlags  `embed:"" group:"Kubernetes (with WORKER_RUNTIME=kubernetes)"`
 	Pods      PodFlags      `embed:"" group:"Kubernetes (with WORKER_RUNTIME=kubernetes)"`
 	Watching  WatchingFlags `embed:"" group:"Watching"`
@@ -181,7 +182,7 @@ type Doctor struct {
 
 	CallbackAllowedNetworks Networks `group:"Monitors" type:"networks" env:"CALLBACK_ALLOWED_NETWORKS" placeholder:"CIDR,…" help:"Private networks to which the gateway may send webhooks, also by plain http. Default: none."`
 
-	Offline bool `help:"Do not send any request to YouTube, to the YouTube Data API, nor to SECOND_OPINION_URL."`
+	Offline bool `help:"Do not send any request to YouTube, to the official APIs of sources, nor to SECOND_OPINION_URL."`
 
 	Cluster  ClusterFlags  `embed:"" group:"Kubernetes (with WORKER_RUNTIME=kubernetes)"`
 	Database DatabaseFlags `embed:"" group:"Storage"`
@@ -189,6 +190,7 @@ type Doctor struct {
 	Keys     KeyFlags      `embed:"" group:"Keys (other users can see flags in the list of processes: prefer the environment)"`
 	Opinion  OpinionFlags  `embed:"" group:"Second opinions about alerts"`
 	YouTube  YouTubeFlags  `embed:"" group:"Watching"`
+	Twitch   TwitchFlags   `embed:"" group:"Watching"`
 	Watching WatchingFlags `embed:"" group:"Watching"`
 }
 

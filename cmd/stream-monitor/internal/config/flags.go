@@ -103,6 +103,12 @@ type YouTubeFlags struct {
 	OAuthClientSecret string `type:"key" secret:"" name:"youtube-oauth-client-secret" env:"YOUTUBE_OAUTH_CLIENT_SECRET" help:"Secret of the OAuth client. Required with YOUTUBE_OAUTH_CLIENT_ID."`
 }
 
+// TwitchFlags are the settings of the gateway's own questions to Twitch. No worker gets them.
+type TwitchFlags struct {
+	ClientID     string `type:"key" name:"twitch-client-id" env:"TWITCH_CLIENT_ID" placeholder:"ID" help:"Id of an application that is registered at Twitch. The gateway asks the API of Twitch about 100 channels in a call, so that workers run yt-dlp less often and learn of starts sooner. Default: none."`
+	ClientSecret string `type:"key" secret:"" name:"twitch-client-secret" env:"TWITCH_CLIENT_SECRET" help:"Secret of that application. Required with TWITCH_CLIENT_ID."`
+}
+
 // WatchingFlags name the tools and proxies with which a stream is watched. Every field is
 // a string and has an environment variable, because the gateway passes the fields to its
 // workers in their environment.

@@ -88,6 +88,9 @@ type Doctor struct {
 	// AskYouTubeAPI asks the YouTube Data API about videos, as youtubeapi.Client does.
 	AskYouTubeAPI func(ctx context.Context, ids []string) officialstate.Response
 
+	// AskTwitchAPI asks the API of Twitch about channels, as twitchapi.Client does.
+	AskTwitchAPI func(ctx context.Context, logins []string) officialstate.Response
+
 	// Probers has the prober of each source that has one.
 	Probers map[monitor.SourceName]worker.Prober
 }
@@ -103,7 +106,7 @@ const (
 func (d Doctor) Examine(ctx context.Context, w io.Writer) (ok bool, err error) {
 	var findings []finding
 	checks := []func(context.Context) []finding{
-		d.launcher, toolsCheck{d.Settings, d.Now}.run, d.confinement, d.openFiles, d.database, d.cookieJars, d.channels, d.cluster, d.dataDirectory, d.evidence, d.keys, d.opinion, d.youTubeAPI, d.ingest,
+		d.launcher, toolsCheck{d.Settings, d.Now}.run, d.confinement, d.openFiles, d.database, d.cookieJars, d.channels, d.cluster, d.dataDirectory, d.evidence, d.keys, d.opinion, d.youTubeAPI, d.ingest, d.twitchAPI,
 	}
 	for _, source := range monitor.Sources {
 		if len(source.Hosts) > 0 { // else its streams are anywhere

@@ -51,6 +51,7 @@ type machine struct {
 	video      watch.ProbeResult
 	api        officialstate.Response // of the YouTube Data API
 	oauth      officialstate.Response // of Google's token endpoint
+	twitch     officialstate.Response // of the API of Twitch
 	logins     []ingests.Login
 	launcher   error
 }
@@ -140,6 +141,11 @@ func (m *machine) askAPI(answer officialstate.Response) {
 	m.settings.YouTube.APIKey, m.api = "hunter2e", answer
 }
 
+// askTwitch sets the credentials of an application, about which Twitch answers so.
+func (m *machine) askTwitch(answer officialstate.Response) {
+	m.settings.Twitch.ClientID, m.settings.Twitch.ClientSecret, m.twitch = "client", "hunter2t", answer
+}
+
 // askOAuth sets an OAuth client, about which Google answers so.
 func (m *machine) askOAuth(answer officialstate.Response) {
 	m.settings.YouTube.OAuthClientID, m.settings.YouTube.OAuthClientSecret, m.oauth = "client", "hunter2e", answer
@@ -175,6 +181,7 @@ func (m *machine) examine() (bool, string) {
 		Probers:    map[monitor.SourceName]worker.Prober{monitor.YouTube: prober(m.video)},
 
 		AskYouTubeAPI: func(context.Context, []string) officialstate.Response { return m.api },
+		AskTwitchAPI:  func(context.Context, []string) officialstate.Response { return m.twitch },
 		AskOAuth:      func(context.Context) officialstate.Response { return m.oauth },
 		IngestLogins:  func(context.Context, string) ([]ingests.Login, error) { return m.logins, m.database },
 	}.Examine(m.t.Context(), &report)
@@ -305,6 +312,15 @@ func TestEachProblemIsFound(t *testing.T) {
 			m.askAPI(officialstate.Response{Detail: "it was asked"})
 			m.settings.Offline = true
 		}, fine, "YouTube Data API", []string{"not asked"}},
+		"an application of Twitch":                    {func(m *machine) { m.askTwitch(officialstate.Response{Status: 200}) }, fine, "Twitch API", []string{"accepts TWITCH_CLIENT_ID"}},
+		"an application of Twitch, refused":           {func(m *machine) { m.askTwitch(refusedBy("invalid client secret")) }, fail, "Twitch API", []string{"HTTP 403: no", "correct TWITCH_CLIENT_ID"}},
+		"an application of Twitch, out of points":     {func(m *machine) { m.askTwitch(officialstate.Response{Status: 429, Detail: "no points"}) }, warn, "Twitch API", []string{"HTTP 429: no points", "of its own"}},
+		"Twitch is not reached":                       {func(m *machine) { m.askTwitch(officialstate.Response{Detail: "no route"}) }, fail, "Twitch API", []string{"no route", "check the firewall"}},
+		"an application of Twitch without its secret": {func(m *machine) { m.settings.Twitch.ClientID = "id" }, fail, "Twitch API", []string{"TWITCH_CLIENT_SECRET is not set"}},
+		"an application of Twitch, asked about offline": {func(m *machine) {
+			m.askTwitch(officialstate.Response{Detail: "it was asked"})
+			m.settings.Offline = true
+		}, fine, "Twitch API", []string{"not asked"}},
 		"an OAuth client":          {func(m *machine) { m.askOAuth(refusedBy("invalid_grant")) }, fine, "YouTube OAuth client", []string{"Google knows"}},
 		"an OAuth client, unknown": {func(m *machine) { m.askOAuth(refusedBy("invalid_client")) }, fail, "YouTube OAuth client", []string{"HTTP 403: no", "correct YOUTUBE_OAUTH_CLIENT_ID"}},
 		"Google is not reached":    {func(m *machine) { m.askOAuth(officialstate.Response{Detail: "no route"}) }, fail, "YouTube OAuth client", []string{"no route", "check the firewall"}},

@@ -182,7 +182,7 @@ Helm chooses the order of the templates.
     {{- $dsn = index $there "DB_DSN" | b64dec -}}
   {{- end -}}
   {{- $_ := set $keys "DB_DSN" (required "secret.values.DB_DSN is missing: where the database is, postgres://USER:PASSWORD@HOST:5432/DATABASE; or name a Secret that has it in secret.existingSecret" $dsn) -}}
-  {{- range $name := list "EVIDENCE_S3_ACCESS_KEY" "EVIDENCE_S3_SECRET_KEY" "SECOND_OPINION_KEY" "YOUTUBE_API_KEY" "YOUTUBE_OAUTH_CLIENT_ID" "YOUTUBE_OAUTH_CLIENT_SECRET" "HTTP_PROXY" "HTTPS_PROXY" "EGRESS_PROXIES" -}}
+  {{- range $name := list "EVIDENCE_S3_ACCESS_KEY" "EVIDENCE_S3_SECRET_KEY" "SECOND_OPINION_KEY" "YOUTUBE_API_KEY" "YOUTUBE_OAUTH_CLIENT_ID" "YOUTUBE_OAUTH_CLIENT_SECRET" "TWITCH_CLIENT_ID" "TWITCH_CLIENT_SECRET" "HTTP_PROXY" "HTTPS_PROXY" "EGRESS_PROXIES" -}}
     {{- with index $.Values.secret.values $name -}}{{- $_ := set $keys $name . -}}{{- end -}}
   {{- end -}}
   {{- if eq (get $keys "API_KEY") (get $keys "INTERNAL_API_KEY") -}}

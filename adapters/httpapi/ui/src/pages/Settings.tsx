@@ -17,7 +17,7 @@ import type { Service as ServiceInfo } from "../types";
 import { now } from "../store";
 import { clockDay, number, wholeDuration, zone } from "../time";
 import { useTitle } from "../title";
-import type { YouTubeAPI } from "../types";
+import type { OfficialRounds, YouTubeAPI } from "../types";
 
 export function Settings() {
   const words = text.value.settings;
@@ -116,7 +116,8 @@ function Service() {
             <Group title={words.groups.tools} facts={Object.entries(service.tools).map(([name, tool]) => [name, toolFact(tool)])} />
             <Group title={words.groups.limits} facts={Object.entries(service.limits).map(([key, value]) => field(key, value))} />
             {service.egress && <Group title={words.groups.egress} facts={service.egress.map((a) => [`${a.name} · ${a.source}`, a.rest_sec > 0 ? words.egressRests(Math.ceil(a.rest_sec / 60)) : words.egressUsed(a.streams, a.questions)])} />}
-            {service.youtube_api && <Group title={words.groups.youtubeAPI} facts={apiFacts(service.youtube_api)} />}
+            {service.youtube_api && <Group title={words.groups.youtubeAPI} facts={[unitsFact(service.youtube_api), ...apiFacts(service.youtube_api)]} />}
+            {service.twitch_api && <Group title={words.groups.twitchAPI} facts={apiFacts(service.twitch_api)} />}
             <Group title={words.groups.retention} facts={Object.entries(service.retention).map(([key, value]) => field(key, value))} />
           </>
         )}
@@ -144,17 +145,21 @@ function field(key: string, value: string | number): Fact {
   return [name, value === 0 ? words.noLimit : number.value.format(value)];
 }
 
-// apiFacts says what the day's units are used for, and why the API gives no answer.
-function apiFacts(api: YouTubeAPI): Fact[] {
-  const words = text.value.settings.youtubeAPI;
-  const time = (at: string) => `${clockDay(at, now.peek())} ${zone.value}`;
-  const facts: Fact[] = [
-    [words.units, words.unitsUsed(number.value.format(api.units_used), number.value.format(api.units_per_day), time(api.resets_at))],
-    [words.asked, api.asked_at ? words.askedAbout(api.streams, time(api.asked_at)) : words.notYet],
-  ];
+const apiTime = (at: string) => `${clockDay(at, now.peek())} ${zone.value}`;
+
+// unitsFact says how many of the day's units are used.
+function unitsFact(api: YouTubeAPI): Fact {
+  const words = text.value.settings.officialAPI;
+  return [words.units, words.unitsUsed(number.value.format(api.units_used), number.value.format(api.units_per_day), apiTime(api.resets_at))];
+}
+
+// apiFacts says about how many streams an official API was asked, and why it gives no answer.
+function apiFacts(api: OfficialRounds): Fact[] {
+  const words = text.value.settings.officialAPI;
+  const facts: Fact[] = [[words.asked, api.asked_at ? words.askedAbout(api.streams, apiTime(api.asked_at)) : words.notYet]];
   if (api.failure) {
     facts.push([words.failure, `${words.kinds[api.failure.kind] ?? api.failure.kind} (${api.failure.detail})`]);
-    if (api.next_at) facts.push([words.next, time(api.next_at)]);
+    if (api.next_at) facts.push([words.next, apiTime(api.next_at)]);
   }
   return facts;
 }
