@@ -26,13 +26,14 @@ CREATE INDEX idx_channels_next ON channels (next_at) WHERE stopped_at IS NULL;
 CREATE TABLE channel_streams (
     channel_id UUID         NOT NULL REFERENCES channels (id) ON DELETE CASCADE,
     stream_url VARCHAR(512) NOT NULL,
+    broadcast  TEXT         NOT NULL,                -- which of those that come and go under the URL; '': unknown, or there is one only
     standing   VARCHAR(20)  NOT NULL,                -- a channel.Standing
     found      JSONB        NOT NULL,                -- a channel.Found, without the state of its monitor
     monitor_id VARCHAR(37),                          -- NULL: none watches it
     found_at   TIMESTAMPTZ  NOT NULL,
     retry_at   TIMESTAMPTZ,                          -- when a refused registration is tried again
     ask_at     TIMESTAMPTZ,                          -- when the resolver is asked about it; NULL: it need not be
-    PRIMARY KEY (channel_id, stream_url)
+    PRIMARY KEY (channel_id, stream_url, broadcast)
 ) WITH (fillfactor = 70);
 -- Those that are to be registered, of all channels.
 CREATE INDEX idx_channel_streams_wanted ON channel_streams (channel_id) WHERE standing = 'wanted';
@@ -54,6 +55,10 @@ CREATE INDEX idx_channel_events_created ON channel_events (created_at);
 
 -- The channel that has found or adopted it; NULL: none.
 ALTER TABLE monitors ADD COLUMN channel_id UUID;
+-- Which of the broadcasts that come and go under its URL its worker watches; '': not known yet, or there is one only.
+ALTER TABLE monitors ADD COLUMN broadcast TEXT NOT NULL DEFAULT '';
+-- The stream that a monitor was registered for.
+CREATE INDEX idx_channel_streams_monitor ON channel_streams (monitor_id) WHERE monitor_id IS NOT NULL;
 
 -- Pictures that detectors look for in each of its streams.
 ALTER TABLE reference_images ADD FOREIGN KEY (channel_id) REFERENCES channels (id) ON DELETE CASCADE;

@@ -62,6 +62,7 @@ type countsBody struct {
 
 type foundStreamBody struct {
 	StreamURL        monitor.StreamURL `json:"stream_url"`
+	BroadcastID      *string           `json:"broadcast_id"`
 	Title            *string           `json:"title"`
 	State            channel.State     `json:"state"`
 	MembersOnly      bool              `json:"members_only"`
@@ -105,7 +106,7 @@ func (h channelHandlers) oneBody(c channel.Channel) channelBody {
 			noRoom++
 		}
 		streams = append(streams, foundStreamBody{
-			f.URL, wire.OrNull(f.Title), f.State, f.MembersOnly, h.localTimeOrNull(&f.ScheduledStart), h.localTime(f.FoundAt), h.localTime(f.SeenAt),
+			f.URL, wire.OrNull(f.Broadcast), wire.OrNull(f.Title), f.State, f.MembersOnly, h.localTimeOrNull(&f.ScheduledStart), h.localTime(f.FoundAt), h.localTime(f.SeenAt),
 			f.Standing, wire.OrNull(f.Why), wire.OrNull(f.Detail), wire.OrNull(f.Monitor.ID), wire.OrNull(f.Monitor.Status), f.Monitor.Adopted,
 		})
 	}

@@ -53,7 +53,7 @@ func (unaudited) Record(ctx context.Context, _, _ string, do func(context.Contex
 // newChannels makes a service whose first channel is storedChannel.
 func newChannels(api *testAPI, service *monitors.Services) *channels.Service {
 	discovery := channels.NewDiscovery(api.db, channels.DiscoveryConfig{
-		Listers: []channels.Lister{apiLister{api}}, Registrar: monitors.NewForChannels(service, unaudited{}),
+		Listers: map[monitor.SourceName][]channels.Lister{monitor.YouTube: {apiLister{api}}, monitor.Twitch: {apiLister{api}}}, Registrar: monitors.NewForChannels(service, unaudited{}),
 		Now: func() time.Time { return now }, Jitter: func() float64 { return 0 }, Log: slog.New(slog.DiscardHandler),
 	})
 	made := 0

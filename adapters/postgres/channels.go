@@ -78,7 +78,7 @@ func readStreams(ctx context.Context, q sqlx.QueryerContext, all []channel.Chann
 
 // selectFound reads foundRows. The monitor of a stream is missing once it has expired.
 const selectFound = `
-	SELECT s.channel_id, s.stream_url, s.found, m.id AS monitor_id, m.status, m.reason, m.status = 'waiting' AND m.reserved_until IS NOT NULL AND m.place = '' AS reserved
+	SELECT s.channel_id, s.stream_url, s.found, m.id AS monitor_id, m.status, m.reason, m.broadcast, m.status = 'waiting' AND m.reserved_until IS NOT NULL AND m.place = '' AS reserved
 	FROM channel_streams s LEFT JOIN monitors m ON m.id = s.monitor_id`
 
 type foundRow struct {
@@ -88,6 +88,7 @@ type foundRow struct {
 	MonitorID sql.NullString `db:"monitor_id"`
 	Status    sql.NullString `db:"status"`
 	Reason    sql.NullString `db:"reason"`
+	Broadcast sql.NullString `db:"broadcast"`
 	Reserved  sql.NullBool   `db:"reserved"`
 }
 
@@ -95,7 +96,7 @@ func (r foundRow) toFound() (f channel.Found, err error) {
 	if err := json.Unmarshal(r.Found, &f); err != nil {
 		return f, fmt.Errorf("a stream of channel %s: %w", r.ChannelID, err)
 	}
-	f.Monitor.Status, f.Monitor.Reason, f.Monitor.Reserved = monitor.Status(r.Status.String), r.Reason.String, r.Reserved.Bool
+	f.Monitor.Status, f.Monitor.Reason, f.Monitor.Broadcast, f.Monitor.Reserved = monitor.Status(r.Status.String), r.Reason.String, r.Broadcast.String, r.Reserved.Bool
 	if f.Monitor.ID != "" && !r.MonitorID.Valid {
 		f.Monitor.Status = monitor.Completed
 	}
@@ -300,11 +301,13 @@ func (s *ChannelStore) SaveLook(ctx context.Context, c channel.Channel, events [
 		if n, err := result.RowsAffected(); err != nil || n == 0 {
 			return err
 		}
-		urls := make([]string, len(c.Streams))
+		urls, broadcasts := make([]string, len(c.Streams)), make([]string, len(c.Streams))
 		for n, f := range c.Streams {
-			urls[n] = string(f.URL)
+			urls[n], broadcasts[n] = string(f.URL), f.Broadcast
 		}
-		if _, err := tx.ExecContext(ctx, `DELETE FROM channel_streams WHERE channel_id = $1 AND stream_url <> ALL ($2)`, c.ID, pq.Array(urls)); err != nil {
+		if _, err := tx.ExecContext(ctx, `
+			DELETE FROM channel_streams WHERE channel_id = $1 AND (stream_url, broadcast) NOT IN (SELECT * FROM unnest(CAST($2 AS text[]), CAST($3 AS text[])))`,
+			c.ID, pq.Array(urls), pq.Array(broadcasts)); err != nil {
 			return err
 		}
 		if err := storeFound(ctx, tx, c.ID, c.Streams); err != nil {
@@ -331,10 +334,10 @@ func storeFound(ctx context.Context, tx *sqlx.Tx, channelID string, all []channe
 		return err
 	}
 	_, err = tx.ExecContext(ctx, `
-		INSERT INTO channel_streams AS s (channel_id, stream_url, standing, found, monitor_id, found_at, retry_at, ask_at)
-		SELECT $1, f ->> 'stream_url', f ->> 'standing', f, f -> 'monitor' ->> 'id', CAST(f ->> 'found_at' AS timestamptz), CAST(f ->> 'retry_at' AS timestamptz), CAST(f ->> 'ask_at' AS timestamptz)
+		INSERT INTO channel_streams AS s (channel_id, stream_url, broadcast, standing, found, monitor_id, found_at, retry_at, ask_at)
+		SELECT $1, f ->> 'stream_url', f ->> 'broadcast', f ->> 'standing', f, f -> 'monitor' ->> 'id', CAST(f ->> 'found_at' AS timestamptz), CAST(f ->> 'retry_at' AS timestamptz), CAST(f ->> 'ask_at' AS timestamptz)
 		FROM jsonb_array_elements(CAST($2 AS jsonb)) AS f
-		ON CONFLICT (channel_id, stream_url) DO UPDATE SET standing = excluded.standing, found = excluded.found, monitor_id = excluded.monitor_id, retry_at = excluded.retry_at, ask_at = excluded.ask_at
+		ON CONFLICT (channel_id, stream_url, broadcast) DO UPDATE SET standing = excluded.standing, found = excluded.found, monitor_id = excluded.monitor_id, retry_at = excluded.retry_at, ask_at = excluded.ask_at
 		WHERE s.found <> excluded.found`, channelID, string(monitor.SanitizeJSON(rows)))
 	return err
 }
@@ -356,14 +359,19 @@ func (s *ChannelStore) candidates(ctx context.Context, condition string, now tim
 	var rows []struct {
 		foundRow
 
-		Active bool `db:"active"`
+		Active   sql.NullString `db:"active"`
+		Watches  sql.NullString `db:"watches"`
+		Reserves sql.NullBool   `db:"active_reserved"`
 	}
 	var of []channelRow
 	err := s.db.inSnapshot(ctx, "read streams of channels", func(tx *sqlx.Tx) error {
 		rows, of = nil, nil
 		if err := tx.SelectContext(ctx, &rows, `
-			SELECT f.*, EXISTS (SELECT FROM monitors a WHERE a.stream_url = f.stream_url AND a.`+activePredicate+`) AS active FROM (`+selectFound+`
-			WHERE EXISTS (SELECT FROM channels c WHERE c.id = s.channel_id AND c.stopped_at IS NULL) AND `+condition+`) AS f`, now.UTC()); err != nil || len(rows) == 0 {
+			SELECT f.*, a.id AS active, a.status = 'waiting' AND a.reserved_until IS NOT NULL AND a.place = '' AS active_reserved,
+				COALESCE(NULLIF(a.broadcast, ''), (SELECT max(o.broadcast) FROM channel_streams o WHERE o.monitor_id = a.id)) AS watches
+			FROM (`+selectFound+`
+			WHERE EXISTS (SELECT FROM channels c WHERE c.id = s.channel_id AND c.stopped_at IS NULL) AND `+condition+`) AS f
+			LEFT JOIN monitors a ON a.stream_url = f.stream_url AND a.`+activePredicate, now.UTC()); err != nil || len(rows) == 0 {
 			return err
 		}
 		var ids []string
@@ -387,7 +395,8 @@ func (s *ChannelStore) candidates(ctx context.Context, condition string, now tim
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, channel.Candidate{Channel: known[r.ChannelID], Stream: f, Active: r.Active})
+		active := channel.Watch{ID: monitor.ID(r.Active.String), Broadcast: r.Watches.String, Reserved: r.Reserves.Bool}
+		all = append(all, channel.Candidate{Channel: known[r.ChannelID], Stream: f, Active: active})
 	}
 	return all, nil
 }

@@ -178,6 +178,49 @@ func TestWhatIsWantedComesInTheOrderOfTheStarts(t *testing.T) {
 	require(t, "how many are read", len(must(s.WantedStreams(t.Context(), noon, 2))(t)), 2)
 }
 
+// Two monitors of one place follow each other. What a broadcast is known by is the worker's report, and before it what its monitor was registered for.
+func TestBroadcastsOfOnePlaceAreApart(t *testing.T) { // section 20.3
+	s, db := newStore(t)
+	c := createChannel(t, s, 1)
+	m := register(t, s, 1)
+	one, two := found(1, channel.Watched), found(1, channel.Wanted)
+	one.Broadcast, one.Monitor.ID, two.Broadcast = "one", m.ID, "two"
+	c.Streams = []channel.Found{one, two}
+	check(t, s.SaveLook(t.Context(), c, nil))
+	active := func() channel.Watch {
+		t.Helper()
+		wanted := must(s.WantedStreams(t.Context(), noon, 10))(t)
+		if len(wanted) != 1 || wanted[0].Stream.Broadcast != "two" {
+			t.Fatalf("wanted are %+v", wanted)
+		}
+		return wanted[0].Active
+	}
+	require(t, "what the monitor was registered for", active(), channel.Watch{ID: m.ID, Broadcast: "one"})
+	r := report()
+	r.Broadcast = "two"
+	acceptReport(t, s, m.ID, r, monitor.Run)
+	require(t, "what its worker watches", active(), channel.Watch{ID: m.ID, Broadcast: "two"})
+	r.Broadcast, r.At = "", r.At.Add(time.Second)
+	acceptReport(t, s, m.ID, r, monitor.Run)
+	streams := getChannel(t, s, c.ID).Streams
+	require(t, "the broadcast of the monitor", streams[0].Monitor.Broadcast+streams[1].Monitor.Broadcast, "two")
+	stopMonitor(t, s, m.ID)
+	require(t, "once the monitor has ended", active(), channel.Watch{})
+	reserved := registration(1)
+	reserved.Status, reserved.ReservedUntil = monitor.Waiting, noon.Add(time.Hour)
+	check(t, s.Insert(t.Context(), reserved, unlimited))
+	require(t, "a reservation", active(), channel.Watch{ID: reserved.ID, Reserved: true})
+
+	two.Title = "now"
+	check(t, s.SaveStream(t.Context(), c, two, nil))
+	c.Streams = []channel.Found{two}
+	check(t, s.SaveLook(t.Context(), c, nil))
+	if got := getChannel(t, s, c.ID).Streams; len(got) != 1 || got[0].Broadcast != "two" || got[0].Title != "now" {
+		t.Errorf("left are %+v", got)
+	}
+	expectRows(t, db, "channel_streams", 1)
+}
+
 func TestNothingIsRegisteredForAChannelThatWasStopped(t *testing.T) {
 	s, db := newStore(t)
 	c := createChannel(t, s, 1)

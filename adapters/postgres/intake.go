@@ -183,6 +183,7 @@ type stateRow struct {
 	ID             monitor.ID               `json:"id"`
 	Status         string                   `json:"status,omitempty"`
 	StreamStatus   string                   `json:"stream_status,omitempty"`
+	Broadcast      string                   `json:"broadcast,omitempty"`
 	Video          string                   `json:"health_video,omitempty"`
 	Audio          string                   `json:"health_audio,omitempty"`
 	Conditions     []monitor.DetectorState  `json:"health_conditions,omitempty"`
@@ -207,7 +208,7 @@ func newStateRow(r found) stateRow {
 	}
 	row.StreamStatus, row.Video, row.Audio = string(r.report.StreamStatus), string(r.report.Health.Video), string(r.report.Health.Audio)
 	row.Conditions, row.Renditions = r.report.Health.Conditions, r.report.Health.Renditions
-	row.ReportedAt = timeOrNull(r.report.At)
+	row.ReportedAt, row.Broadcast = timeOrNull(r.report.At), r.report.Broadcast
 	if v := r.report.Visibility; v != nil {
 		row.Visible, row.LastError, row.BlindSince, row.LastObservedAt = true, v.LastError, timeOrNull(v.BlindSince), timeOrNull(v.LastObservedAt)
 		if v.Unseen != (monitor.Unseen{}) {
@@ -221,6 +222,7 @@ const storeMonitorStates = `
 	UPDATE monitors m SET
 		status           = COALESCE(n.status, m.status),
 		stream_status    = COALESCE(n.stream_status, m.stream_status),
+		broadcast        = COALESCE(n.broadcast, m.broadcast),
 		health_video     = COALESCE(n.health_video, m.health_video),
 		health_audio     = COALESCE(n.health_audio, m.health_audio),
 		health_conditions = CASE WHEN n.health_video IS NULL AND n.health_audio IS NULL THEN m.health_conditions ELSE n.health_conditions END,
@@ -233,7 +235,7 @@ const storeMonitorStates = `
 		unseen           = CASE WHEN n.visible THEN n.unseen ELSE m.unseen END,
 		updated_at       = now()
 	FROM (SELECT * FROM json_to_recordset($1)
-	      AS rows (id text, status text, stream_status text, health_video text, health_audio text, health_conditions jsonb, health_renditions jsonb, snapshot text, applied bool,
+	      AS rows (id text, status text, stream_status text, broadcast text, health_video text, health_audio text, health_conditions jsonb, health_renditions jsonb, snapshot text, applied bool,
 	               reported_at timestamptz, visible bool, last_error text, blind_since timestamptz, last_observed_at timestamptz, unseen jsonb) LIMIT $2) AS n
 	WHERE m.id = n.id`
 

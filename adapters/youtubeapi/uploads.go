@@ -69,7 +69,7 @@ func (c *Client) channelOf(ctx context.Context, handle string) (id string, err e
 		return "", listFailure(failure)
 	case len(ids) == 0:
 		return "", &channel.Failure{Kind: channel.NotFound, Detail: "the API knows no channel with this handle"}
-	case channel.AddressOf(ids[0]).SourceID() == "":
+	case channel.Address(site+"channel/"+ids[0]).SourceID() == "":
 		return "", &channel.Failure{Kind: channel.Unreadable, Detail: "the API gives the channel an id in a form that is not known"}
 	}
 	return ids[0], nil

@@ -31,7 +31,7 @@ const (
 
 // DiscoveryConfig holds what a Discovery uses. Pages may be nil: nothing is held back. So may Logins.
 type DiscoveryConfig struct {
-	Listers   []Lister // in the order in which they are asked
+	Listers   map[monitor.SourceName][]Lister // of each source in the order in which they are asked
 	Resolver  Resolver
 	Registrar Registrar
 	Logins    Logins
@@ -47,25 +47,27 @@ type Discovery struct {
 	cfg   DiscoveryConfig
 	log   *slog.Logger
 
-	mu         sync.Mutex
-	limited    int       // rate limits in a row
-	pauseUntil time.Time // nobody reads a page before
+	mu     sync.Mutex
+	pauses map[monitor.SourceName]pause
+}
+
+// pause is for how long nobody reads a page of a source.
+type pause struct {
+	limited int // rate limits in a row
+	until   time.Time
 }
 
 // NewDiscovery makes a Discovery.
 func NewDiscovery(store DiscoveryStore, cfg DiscoveryConfig) *Discovery {
-	return &Discovery{store: store, cfg: cfg, log: cfg.Log.With("component", "channels")}
+	return &Discovery{store: store, cfg: cfg, log: cfg.Log.With("component", "channels"), pauses: map[monitor.SourceName]pause{}}
 }
 
 // Run reads the pages that are due, and registers what is wanted as far as there is room.
 func (d *Discovery) Run(ctx context.Context) error {
 	now := d.cfg.Now()
-	var due []channel.Channel
-	if !now.Before(d.pause()) {
-		var err error
-		if due, err = d.store.ClaimChannels(ctx, now, now.Add(claimTerm), maxLooks); err != nil {
-			return fmt.Errorf("claim channels: %w", err)
-		}
+	due, err := d.store.ClaimChannels(ctx, now, now.Add(claimTerm), maxLooks)
+	if err != nil {
+		return fmt.Errorf("claim channels: %w", err)
 	}
 	starting, cancel := context.WithTimeout(ctx, startLooks)
 	defer cancel()
@@ -92,8 +94,12 @@ func (d *Discovery) look(ctx context.Context, c channel.Channel) error {
 	before := c
 	before.Streams = slices.Clone(c.Streams)
 	now := d.cfg.Now()
+	if until := d.pauseOf(c); now.Before(until) {
+		c.Reading.NextAt = until
+		return d.save(ctx, c, nil)
+	}
 	asked := false
-	l, err := d.list(ctx, readAddress(c), func(l channel.Listing) bool {
+	l, err := d.list(ctx, c, func(l channel.Listing) bool {
 		asked = c.WantsOpinion(now, l)
 		return asked
 	})
@@ -116,14 +122,6 @@ func (d *Discovery) look(ctx context.Context, c channel.Channel) error {
 	return err
 }
 
-// readAddress returns the address that is read: by the ID, once that is known, because a handle may go to somebody else.
-func readAddress(c channel.Channel) channel.Address {
-	if c.SourceID != "" {
-		return channel.AddressOf(c.SourceID)
-	}
-	return c.Address
-}
-
 // take gives an answer to the channel. ok is false if nothing was asked: the budget holds it back.
 func (d *Discovery) take(c *channel.Channel, now time.Time, l channel.Listing, err error) (events []channel.Event, ok bool) {
 	failure, failed := errors.AsType[*channel.Failure](err)
@@ -144,48 +142,50 @@ func (d *Discovery) take(c *channel.Channel, now time.Time, l channel.Listing, e
 	default:
 		events = c.Read(now, l, d.cfg.Jitter())
 	}
-	d.count(now, failed && failure.Kind == channel.RateLimited)
+	d.count(now, c.Address.Source(), failed && failure.Kind == channel.RateLimited)
 	return events, true
 }
 
-// count lets nobody read a page for a while after a rate limit: all channels are read from the same addresses.
-func (d *Discovery) count(now time.Time, limited bool) {
+// count lets nobody read a page of a source for a while after a rate limit: all its channels are read from the same addresses.
+func (d *Discovery) count(now time.Time, source monitor.SourceName, limited bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	p := d.pauses[source]
 	switch {
 	case !limited:
-		d.limited = 0
-	case !now.Before(d.pauseUntil):
-		d.limited++
-		d.pauseUntil = now.Add(channel.PauseOf(d.limited))
-		d.log.Warn("the source limits how often pages of channels are read, none is read for a while: add addresses to EGRESS_PROXIES, or register fewer channels",
-			"pause_sec", channel.PauseOf(d.limited).Seconds())
+		p.limited = 0
+	case !now.Before(p.until):
+		p.limited++
+		p.until = now.Add(channel.PauseOf(p.limited))
+		d.log.Warn("the source limits how often pages of channels are read, none of its channels is read for a while: add addresses to EGRESS_PROXIES, or register fewer channels",
+			"source", string(source), "pause_sec", channel.PauseOf(p.limited).Seconds())
 	}
+	d.pauses[source] = p
 }
 
-func (d *Discovery) pause() time.Time {
+// pauseOf returns until when nobody reads the page of a channel.
+func (d *Discovery) pauseOf(c channel.Channel) time.Time {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.pauseUntil
+	return d.pauses[c.Address.Source()].until
 }
 
 // work does the tasks of a channel. What fails is due again at the next look.
 func (d *Discovery) work(ctx context.Context, c *channel.Channel, now time.Time) {
 	for _, task := range c.Tasks() {
 		var err error
-		url := task.Stream.URL
 		switch task.Kind {
 		case channel.Stop:
 			if err = d.cfg.Registrar.StopStream(ctx, *c, task.Stream.Monitor.ID); err == nil {
-				c.Stopped(now, url)
+				c.Stopped(now, task.Stream)
 			}
 		case channel.Change:
 			if err = d.cfg.Registrar.ChangeStream(ctx, *c, task.Stream); err == nil {
-				c.Changed(url)
+				c.Changed(task.Stream)
 			}
 		}
 		if err != nil {
-			d.log.Warn("a stream of a channel could not be followed, will try again", "channel_id", c.ID, "stream_url", string(url), "task", string(task.Kind), "error", err.Error())
+			d.log.Warn("a stream of a channel could not be followed, will try again", "channel_id", c.ID, "stream_url", string(task.Stream.URL), "task", string(task.Kind), "error", err.Error())
 		}
 	}
 }
@@ -259,7 +259,13 @@ func (d *Discovery) register(ctx context.Context) error {
 // registerOne registers a stream, unless it is known that there is no room.
 func (d *Discovery) registerOne(ctx context.Context, c channel.Candidate, now time.Time, full *bool) (f channel.Found, events []channel.Event, failure error) {
 	log := d.log.With("channel_id", c.Channel.ID, "stream_url", string(c.Stream.URL))
-	if !*full || c.Active {
+	switch {
+	case c.Waits():
+		return c.Stream, nil, nil
+	case c.Taken():
+		f, events = c.Refused(now, fmt.Sprintf("monitor %s is reserved for a later start at the same place; stop it, or change its scheduled start", c.Active.ID))
+		return f, events, nil
+	case !*full || c.Active.ID != "":
 		m, adopted, err := d.cfg.Registrar.RegisterStream(ctx, c.Registration())
 		refusal, refused := errors.AsType[*monitor.Error](err)
 		switch {

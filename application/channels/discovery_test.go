@@ -115,7 +115,7 @@ func (p *pages) set(left int) {
 }
 
 // Page implements channels.Pages.
-func (p *pages) Page(ctx context.Context) (context.Context, bool) {
+func (p *pages) Page(ctx context.Context, _ monitor.SourceName) (context.Context, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.left--
@@ -123,7 +123,7 @@ func (p *pages) Page(ctx context.Context) (context.Context, bool) {
 }
 
 // Record implements channels.Pages.
-func (p *pages) Record(through context.Context, outcome watch.StreamState) {
+func (p *pages) Record(through context.Context, _ monitor.SourceName, outcome watch.StreamState) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if through.Value(pageKey{}) == nil {
@@ -133,6 +133,11 @@ func (p *pages) Record(through context.Context, outcome watch.StreamState) {
 }
 
 func newGateway(t *testing.T, limit int, budget channels.Pages, listers ...*site) *gateway {
+	return newGatewayWith(t, limit, channels.DiscoveryConfig{Pages: budget}, listers...)
+}
+
+// newGatewayWith makes a gateway with the Pages and the Logins of cfg.
+func newGatewayWith(t *testing.T, limit int, cfg channels.DiscoveryConfig, listers ...*site) *gateway {
 	g := &gateway{t: t, now: noon, store: server.Store(t), workers: &monitorstest.WorkerManager{}, audit: &audit{}}
 	now := func() time.Time { return g.now }
 	policy := monitorstest.CallbackPolicy(func(u monitor.CallbackURL) error {
@@ -146,13 +151,13 @@ func newGateway(t *testing.T, limit int, budget channels.Pages, listers ...*site
 		NewUUID: func() [16]byte { return uuid.Must(uuid.NewV7()) }, MaxMonitors: limit, ScheduleLead: 10 * time.Minute, Now: now, Log: slog.New(slog.DiscardHandler),
 	})
 	must.Do(t, err)
-	cfg := channels.DiscoveryConfig{
-		Resolver: listers[0], Registrar: monitors.NewForChannels(g.monitors, g.audit), Pages: budget, Now: now,
-		Jitter: func() float64 { return 0.5 }, Log: slog.New(slog.DiscardHandler),
-	}
+	cfg.Resolver, cfg.Registrar, cfg.Now, cfg.Log = listers[0], monitors.NewForChannels(g.monitors, g.audit), now, slog.New(slog.DiscardHandler)
+	cfg.Jitter = func() float64 { return 0.5 }
+	var all []channels.Lister
 	for _, l := range listers {
-		cfg.Listers = append(cfg.Listers, l)
+		all = append(all, l)
 	}
+	cfg.Listers = map[monitor.SourceName][]channels.Lister{monitor.YouTube: all, monitor.Twitch: all}
 	g.Discovery = channels.NewDiscovery(g.store, cfg)
 	g.Service = channels.NewService(g.store, g.Discovery, func() string { return uuid.Must(uuid.NewV7()).String() })
 	return g

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/channel"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // listTimeout bounds one question to a Lister.
@@ -15,13 +16,21 @@ const listTimeout = 12 * time.Second
 var errNoBudget = errors.New("the budget of questions is used up")
 
 // list asks the listers in their order until one answers. It asks the next one, too, about an answer that is empty or
-// strange, or says that there is no page of streams, if opinion says so. After a rate limit nobody else is asked from the same address. Errors: errNoBudget;
-// *channel.Failure, that of the first.
-func (d *Discovery) list(ctx context.Context, address channel.Address, opinion func(channel.Listing) bool) (channel.Listing, error) {
+// strange, or says that there is no page of streams, if opinion says so. After a rate limit nobody else is asked from the same address.
+// A place is asked about with the jar of its channel, because nothing tells the broadcast of one for members otherwise.
+// Errors: errNoBudget; *channel.Failure, that of the first.
+func (d *Discovery) list(ctx context.Context, c channel.Channel, opinion func(channel.Listing) bool) (channel.Listing, error) {
+	if place, jar := c.Address.Place(), c.Template.Jar; d.cfg.Logins != nil && place != "" && jar != "" {
+		var err error
+		if ctx, err = d.cfg.Logins.With(ctx, jar, place); err != nil {
+			return channel.Listing{}, &channel.Failure{Kind: channel.ToolFailed, Detail: "the cookie jar could not be read"}
+		}
+	}
+	source := c.Address.Source()
 	var first *channel.Listing
 	var failed *channel.Failure
-	for _, lister := range d.cfg.Listers {
-		l, err := d.askLister(ctx, lister, address)
+	for _, lister := range d.cfg.Listers[source] {
+		l, err := d.askLister(ctx, lister, source, c.Address.ByID(c.SourceID)) // a handle may go to somebody else
 		failure, isFailure := errors.AsType[*channel.Failure](err)
 		switch {
 		case errors.Is(err, errNoBudget):
@@ -60,9 +69,9 @@ func outcome(first *channel.Listing, failed *channel.Failure) (channel.Listing, 
 	return channel.Listing{}, &channel.Failure{Kind: channel.ToolFailed, Detail: "this gateway has nothing that lists channels"}
 }
 
-func (d *Discovery) askLister(ctx context.Context, lister Lister, address channel.Address) (channel.Listing, error) {
+func (d *Discovery) askLister(ctx context.Context, lister Lister, source monitor.SourceName, address channel.Address) (channel.Listing, error) {
 	if d.cfg.Pages != nil {
-		through, ok := d.cfg.Pages.Page(ctx)
+		through, ok := d.cfg.Pages.Page(ctx, source)
 		if !ok {
 			return channel.Listing{}, errNoBudget
 		}
@@ -73,7 +82,7 @@ func (d *Discovery) askLister(ctx context.Context, lister Lister, address channe
 	l, err := lister.List(limited, string(address))
 	failure, _ := errors.AsType[*channel.Failure](err)
 	if d.cfg.Pages != nil && (err == nil || failure != nil) && ctx.Err() == nil { // what was given up says nothing
-		d.cfg.Pages.Record(ctx, channel.StateOf(failure))
+		d.cfg.Pages.Record(ctx, source, channel.StateOf(failure))
 	}
 	return l, err
 }

@@ -121,9 +121,9 @@ type Logins interface {
 // Pages holds the budget of questions of each egress address, and whether it rests (section 10.3). The resolver of streams
 // has the same.
 type Pages interface {
-	// Page returns the context of a request for the page of a channel. ok is false if the budget holds it back.
-	Page(ctx context.Context) (through context.Context, ok bool)
+	// Page returns the context of a request for the page of a channel of a source. ok is false if the budget holds it back.
+	Page(ctx context.Context, source monitor.SourceName) (through context.Context, ok bool)
 
 	// Record records the outcome of a request in its context.
-	Record(through context.Context, outcome watch.StreamState)
+	Record(through context.Context, source monitor.SourceName, outcome watch.StreamState)
 }

@@ -169,7 +169,7 @@ func (s *Service) Preview(ctx context.Context, address string, ch Change) (Previ
 		return p, nil
 	}
 	defer release()
-	l, err := s.discovery.list(ctx, c.Address, func(l channel.Listing) bool { return p.Channel.WantsOpinion(c.CreatedAt, l) })
+	l, err := s.discovery.list(ctx, c, func(l channel.Listing) bool { return p.Channel.WantsOpinion(c.CreatedAt, l) })
 	failure, failed := errors.AsType[*channel.Failure](err)
 	switch {
 	case failed:

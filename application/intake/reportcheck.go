@@ -26,6 +26,9 @@ func checkReport(r monitor.Report) error {
 			return monitor.Errorf(monitor.InvalidConfig, "statistics.%s is %d; accepted is 0 to %d", field, n, math.MaxInt32)
 		}
 	}
+	if n := len(r.Broadcast); n > monitor.MaxBroadcast {
+		return monitor.Errorf(monitor.InvalidConfig, "broadcast is %d bytes long; accepted is at most %d", n, monitor.MaxBroadcast)
+	}
 	if len(r.Snapshot) > MaxSnapshot {
 		return monitor.Errorf(monitor.InvalidConfig, "snapshot is %d bytes long; accepted is at most %d", len(r.Snapshot), MaxSnapshot)
 	}

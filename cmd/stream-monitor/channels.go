@@ -21,7 +21,7 @@ const expiredChannels = 500
 // newChannels makes what registers channels, and the tasks of the leader that find their streams.
 func (a *assembly) newChannels(audit *keyring.Audit) (*channels.Service, []supervisor.LeaderTask) {
 	discovery := channels.NewDiscovery(a.store, channels.DiscoveryConfig{
-		Listers:   a.resolving.listers(a.settings.Watching, a.log)[monitor.YouTube],
+		Listers:   a.resolving.listers(a.settings.Watching, a.log),
 		Resolver:  a.resolving.sources(a.settings.Watching, a.log),
 		Registrar: monitors.NewForChannels(a.monitors, channelAudit{audit}),
 		Logins:    lentJars{a.jars},
@@ -43,14 +43,14 @@ func (a *assembly) newChannels(audit *keyring.Audit) (*channels.Service, []super
 type pageBudget struct{ egress *proxies.Chooser }
 
 // Page implements channels.Pages.
-func (b pageBudget) Page(ctx context.Context) (context.Context, bool) {
-	address, ok := b.egress.Page(monitor.YouTube)
+func (b pageBudget) Page(ctx context.Context, source monitor.SourceName) (context.Context, bool) {
+	address, ok := b.egress.Page(source)
 	return request.WithEgress(ctx, address), ok
 }
 
 // Record implements channels.Pages.
-func (b pageBudget) Record(through context.Context, outcome watch.StreamState) {
-	b.egress.RecordPage(monitor.YouTube, request.Egress(through), outcome)
+func (b pageBudget) Record(through context.Context, source monitor.SourceName, outcome watch.StreamState) {
+	b.egress.RecordPage(source, request.Egress(through), outcome)
 }
 
 // channelAudit records in the audit list what is done for channels.

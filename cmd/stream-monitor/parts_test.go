@@ -88,9 +88,9 @@ func TestPagesOfChannelsShareTheAddressesOfStreams(t *testing.T) { // section 10
 	resolver := tools.sources(flags, slog.New(slog.DiscardHandler))[monitor.YouTube].Resolver
 	first := resolver.Resolve(t.Context(), url).Egress
 	for range egress.MaxFailures {
-		pages.Record(request.WithEgress(t.Context(), first), watch.RateLimited)
+		pages.Record(request.WithEgress(t.Context(), first), monitor.YouTube, watch.RateLimited)
 	}
-	through, ok := pages.Page(t.Context())
+	through, ok := pages.Page(t.Context(), monitor.YouTube)
 	other := resolver.Resolve(t.Context(), url).Egress
 	if other == first || request.Egress(through) != other || !ok {
 		t.Errorf("pages have failed through %s; the stream is asked about through %s, the next page through %s", first, other, request.Egress(through))

@@ -2,34 +2,22 @@ package channel
 
 import (
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Address is the URL of a channel in the canonical form of its source, by which it was registered. For YouTube:
-// https://www.youtube.com/channel/UC…, /@handle, /c/NAME or /user/NAME.
+// Address is the URL of a channel in the canonical form of its source, by which it was registered. Of a source whose
+// streams have URLs of their own it is as monitor.ChannelForm says. Otherwise it is the URL of the place where the
+// broadcasts of the channel come and go, which is also that of its streams.
 type Address string
 
-const youTubePrefix = "https://www.youtube.com/"
-
-// youTubeHosts are those of the addresses of channels.
-var youTubeHosts = []string{"www.youtube.com", "youtube.com", "m.youtube.com"}
-
-var (
-	channelID = regexp.MustCompile(`^UC[A-Za-z0-9_-]{22}$`)
-	handle    = regexp.MustCompile(`^@[\p{L}\p{M}\p{N}._·-]{3,30}$`)
-	oldName   = regexp.MustCompile(`^[\p{L}\p{M}\p{N}._-]{1,100}$`) // of /c/ and /user/
-)
-
-// ParseAddress accepts an ID (UC and 22 characters), an @handle, or the URL of a channel or of a page of it. Handles and
-// names are the same in upper and lower case. Everything else is InvalidURL.
+// ParseAddress accepts the URL of a channel of one of monitor.Sources, or what people write in place of one. Everything else
+// is InvalidURL.
 func ParseAddress(s string) (Address, error) {
 	refuse := func(why string) (Address, error) {
-		return "", monitor.OfField("channel", monitor.Errorf(monitor.InvalidURL,
-			"channel: %s; accepted is an ID (UC and 22 characters), an @handle, or a URL such as https://www.youtube.com/@handle", why))
+		return "", monitor.OfField("channel", monitor.Errorf(monitor.InvalidURL, "channel: %s; accepted is %s", why, accepted()))
 	}
 	s = strings.TrimSpace(s)
 	switch {
@@ -37,10 +25,13 @@ func ParseAddress(s string) (Address, error) {
 		return refuse("is missing")
 	case len(s) > monitor.MaxURLLength:
 		return refuse("is longer than 512 characters")
-	case channelID.MatchString(s):
-		return AddressOf(s), nil
-	case strings.HasPrefix(s, "@"):
-		s = youTubePrefix + s
+	}
+	for _, source := range monitor.Sources {
+		if form := source.Channels; form != nil && form.Short != nil {
+			if whole := form.Short(s); whole != "" {
+				s = whole
+			}
+		}
 	}
 	if !strings.Contains(s, "://") {
 		s = "https://" + s // as people copy it from the address bar of a phone
@@ -53,33 +44,92 @@ func ParseAddress(s string) (Address, error) {
 		return refuse("must start with https://")
 	case u.User != nil:
 		return refuse("must not carry a user name")
-	case !slices.Contains(youTubeHosts, strings.ToLower(u.Host)):
-		return refuse("is not on www.youtube.com")
 	}
-	kind, rest, _ := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")
-	name, _, _ := strings.Cut(rest, "/")
-	switch {
-	case kind == "channel" && channelID.MatchString(name):
-		return AddressOf(name), nil
-	case (kind == "c" || kind == "user") && oldName.MatchString(name):
-		return Address(youTubePrefix + kind + "/" + strings.ToLower(name)), nil
-	case handle.MatchString(kind):
-		return Address(youTubePrefix + strings.ToLower(kind)), nil
+	var hosts []string
+	for _, source := range monitor.Sources {
+		if !has(source) {
+			continue
+		}
+		hosts = append(hosts, source.Hosts[0])
+		if !slices.Contains(source.Hosts, strings.ToLower(u.Host)) {
+			continue
+		}
+		prefix, path := source.Prefix, source.ID
+		if form := source.Channels; form != nil {
+			prefix, path = form.Prefix, form.Path
+		}
+		rest, why := path(u)
+		if why == "" {
+			return Address(prefix + rest), nil
+		}
+		if _, err := monitor.ParseStreamURL(s); err == nil {
+			why = "is a stream: register it with POST /api/v1/monitors"
+		}
+		return refuse(why)
 	}
-	if _, err := monitor.ParseStreamURL(s); err == nil {
-		return refuse("is a stream: register it with POST /api/v1/monitors")
-	}
-	return refuse("names no channel")
+	return refuse("is not on " + strings.Join(hosts, " or "))
 }
 
-// AddressOf returns the address of the channel with an ID of the source. It does not change with the handle.
-func AddressOf(id string) Address { return Address(youTubePrefix + "channel/" + id) }
+// has reports whether a source has channels.
+func has(source monitor.Source) bool { return source.Channels != nil || source.Returns > 0 }
 
-// SourceID returns the ID of the source in an address; empty: it has a handle or a name.
-func (a Address) SourceID() string {
-	id, _ := strings.CutPrefix(string(a), youTubePrefix+"channel/")
-	if !channelID.MatchString(id) {
+// accepted says in words what the address of a channel may be.
+func accepted() string {
+	var short, urls []string
+	for _, source := range monitor.Sources {
+		switch form := source.Channels; {
+		case form != nil:
+			short, urls = append(short, form.Accepted), append(urls, form.Example)
+		case has(source):
+			urls = append(urls, source.Accepted)
+		}
+	}
+	return strings.Join(short, ", ") + ", or a URL such as " + strings.Join(urls, ", or ")
+}
+
+// source returns the row of the source that a channel is of; the zero value for an address that is not canonical.
+func (a Address) source() monitor.Source {
+	for _, source := range monitor.Sources {
+		prefix := source.Prefix
+		if source.Channels != nil {
+			prefix = source.Channels.Prefix
+		}
+		if has(source) && strings.HasPrefix(string(a), prefix) {
+			return source
+		}
+	}
+	return monitor.Source{}
+}
+
+// Source is the name of the source that the channel is of; "" for an address that is not canonical.
+func (a Address) Source() monitor.SourceName { return a.source().Name }
+
+// Place returns the URL of the place of broadcasts that the address is; empty: the streams of the channel have URLs of their
+// own.
+func (a Address) Place() monitor.StreamURL {
+	if a.source().Returns == 0 {
 		return ""
 	}
-	return id
+	return monitor.StreamURL(a)
+}
+
+// ByID returns the address of the channel with an ID that its source has given it: that does not change with the handle.
+// Without an ID, and of a place, it is the address itself.
+func (a Address) ByID(id string) Address {
+	if form := a.source().Channels; form != nil && id != "" {
+		return Address(form.ByID + id)
+	}
+	return a
+}
+
+// SourceID returns the ID of the source in an address; empty: it has a handle or a name, or is a place.
+func (a Address) SourceID() string {
+	form := a.source().Channels
+	if form == nil {
+		return ""
+	}
+	if id, is := strings.CutPrefix(string(a), form.ByID); is && form.SourceID.MatchString(id) {
+		return id
+	}
+	return ""
 }

@@ -26,7 +26,7 @@ const (
 type Channel struct {
 	ID        string // a UUIDv7 of ours
 	Address   Address
-	SourceID  string // of the source, such as UC…; empty: not known yet
+	SourceID  string // of the source, such as UC…; empty: not known yet, or it is a place
 	Handle    string
 	Title     string
 	Template  Template
@@ -131,7 +131,7 @@ func encode(v any) json.RawMessage {
 // cleanTitle returns a title as it is stored.
 func cleanTitle(s string) string { return monitor.StorableText(monitor.CleanLine(s), maxTitle) }
 
-// find returns the place of a stream in Streams; -1: it was not found.
-func (c Channel) find(url monitor.StreamURL) int {
-	return slices.IndexFunc(c.Streams, func(f Found) bool { return f.URL == url })
+// find returns the index of a stream in Streams; -1: it was not found.
+func (c Channel) find(url monitor.StreamURL, broadcast string) int {
+	return slices.IndexFunc(c.Streams, func(f Found) bool { return f.URL == url && f.Broadcast == broadcast })
 }

@@ -22,6 +22,7 @@ type Event struct {
 // StreamFound is the data of channel.stream_found.
 type StreamFound struct {
 	StreamURL      monitor.StreamURL `json:"stream_url"`
+	Broadcast      string            `json:"broadcast_id,omitempty"` // as that of a Stream
 	Title          string            `json:"title"`
 	State          State             `json:"state"`
 	ScheduledStart *time.Time        `json:"scheduled_start_time"` // null: not known
@@ -92,7 +93,7 @@ func (c Channel) Subject(e Event) notify.Subject {
 
 func (c Channel) found(now time.Time, f Found) Event {
 	return Event{Type: event.StreamFound, At: now, Stream: &StreamFound{
-		f.URL, f.Title, f.State, wire.TimeOrNull(f.ScheduledStart, time.UTC), f.Standing, f.Why, f.Detail, f.Monitor.ID, f.Monitor.Adopted,
+		f.URL, f.Broadcast, f.Title, f.State, wire.TimeOrNull(f.ScheduledStart, time.UTC), f.Standing, f.Why, f.Detail, f.Monitor.ID, f.Monitor.Adopted,
 	}}
 }
 

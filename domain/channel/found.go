@@ -49,6 +49,7 @@ const (
 // Found is a stream of a channel that was seen on its page.
 type Found struct {
 	URL            monitor.StreamURL `json:"stream_url"`
+	Broadcast      string            `json:"broadcast"` // as that of a Stream; together they identify it
 	Title          string            `json:"title"`
 	State          State             `json:"state"` // that was learned last; never Unclear
 	MembersOnly    bool              `json:"members_only,omitempty"`
@@ -78,11 +79,12 @@ type Found struct {
 
 // Watch is the monitor of a stream that was found.
 type Watch struct {
-	ID       monitor.ID     `json:"id,omitempty"`
-	Status   monitor.Status `json:"-"`
-	Reason   string         `json:"-"`                 // why Status is error
-	Reserved bool           `json:"-"`                 // it has never had a worker
-	Adopted  bool           `json:"adopted,omitempty"` // a person had registered it
+	ID        monitor.ID     `json:"id,omitempty"`
+	Status    monitor.Status `json:"-"`
+	Reason    string         `json:"-"`                 // why Status is error
+	Reserved  bool           `json:"-"`                 // it has never had a worker
+	Broadcast string         `json:"-"`                 // that it watches; empty: not known yet, or there is one only
+	Adopted   bool           `json:"adopted,omitempty"` // a person had registered it
 
 	// Title and Start are those that the channel knew when it made, adopted or changed the monitor last. Values
 	// that a person has set stay.
@@ -110,12 +112,21 @@ func (f Found) live() int {
 type Candidate struct {
 	Channel Channel // without Streams
 	Stream  Found
-	Active  bool // a monitor watches it already, so it needs no room
+	Active  Watch // the monitor that watches its URL already, so that it needs no room; without ID: there is none
 }
+
+// Waits reports whether the place of the stream is watched for another broadcast. The end of that monitor makes room for
+// this one.
+func (c Candidate) Waits() bool {
+	return c.Active.Broadcast != "" && c.Stream.Broadcast != "" && c.Active.Broadcast != c.Stream.Broadcast
+}
+
+// Taken reports whether a person has reserved the place of the stream for a later broadcast.
+func (c Candidate) Taken() bool { return c.Channel.Address.Place() != "" && c.Active.Reserved }
 
 // Compare orders candidates: those that are live, then by their start.
 func Compare(a, b Candidate) int {
-	return cmp.Or(cmp.Compare(a.Stream.live(), b.Stream.live()), a.Stream.startsAt().Compare(b.Stream.startsAt()), cmp.Compare(a.Stream.URL, b.Stream.URL))
+	return cmp.Or(cmp.Compare(a.Stream.live(), b.Stream.live()), a.Stream.startsAt().Compare(b.Stream.startsAt()), cmp.Compare(a.Stream.URL, b.Stream.URL), cmp.Compare(a.Stream.Broadcast, b.Stream.Broadcast))
 }
 
 // doubt adds a look that says something against the stream.
@@ -141,6 +152,9 @@ var workerFailures = []string{event.ReasonWorkerLost, event.ReasonLaunchFailed, 
 func (f *Found) decide(now time.Time, hasJar bool) {
 	if f.Monitor.Status == monitor.Failed && slices.Contains(workerFailures, f.Monitor.Reason) {
 		f.Monitor, f.RetryAt = Watch{}, now.Add(retryAfter)
+	}
+	if f.Broadcast != "" && f.Monitor.Broadcast != "" && f.Monitor.Broadcast != f.Broadcast {
+		f.Monitor = Watch{} // it came too late for this broadcast, and watches the next one
 	}
 	before := *f
 	f.Detail = ""

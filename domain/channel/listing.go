@@ -26,10 +26,37 @@ type Listing struct {
 // Stream is one stream of a channel, as its page shows it.
 type Stream struct {
 	URL            monitor.StreamURL
+	Broadcast      string // which of those that come and go under the URL; empty: unknown, or there is one only
 	Title          string
 	State          State
 	ScheduledStart time.Time // zero: the page does not say it
+	StartedAt      time.Time // zero: it does not say it
 	MembersOnly    bool
+}
+
+// ListingOf returns what the answer of a resolver says of a place: the one broadcast that is live there now, or none. Errors:
+// *Failure.
+func ListingOf(place monitor.StreamURL, r watch.Resolution) (Listing, error) {
+	l := Listing{Title: r.Channel, By: r.Source}
+	live := Stream{URL: place, Broadcast: monitor.StorableText(r.Broadcast, monitor.MaxBroadcast), Title: r.Title, State: Live, StartedAt: r.ActualStart}
+	switch r.State {
+	case watch.Upcoming, watch.Offline, watch.Ended, watch.NotALiveStream:
+		return l, nil
+	case watch.Live, watch.ManifestFound:
+		if r.Broadcast == "" {
+			return Listing{}, &Failure{Kind: Unreadable, Detail: "the answer does not say which broadcast is live"}
+		}
+	case watch.RegionLocked, watch.AgeRestricted: // its monitor says so
+	case watch.MembersOnly, watch.Private:
+		live.MembersOnly = true
+	default:
+		if r.Broadcast == "" {
+			return Listing{}, &Failure{Kind: FailureOf(r.State), Detail: r.Detail, NotAsked: r.State == watch.CircuitOpen}
+		}
+		live.MembersOnly = true // it is live, and has no media for whoever asks
+	}
+	l.Streams = []Stream{live}
+	return l, nil
 }
 
 // State is the state of a stream, as the page of its channel shows it.
@@ -56,6 +83,21 @@ const (
 	Unreadable  FailureKind = "unreadable"   // an answer in a form that is not known
 	ToolFailed  FailureKind = "tool_failed"  // the tool is missing, was killed or printed rubbish
 )
+
+// FailureOf returns what an answer of a resolver that is none of a channel's streams says of the channel.
+func FailureOf(state watch.StreamState) FailureKind {
+	switch state {
+	case watch.Removed:
+		return NotFound
+	case watch.Blocked:
+		return Refused
+	case watch.RateLimited:
+		return RateLimited
+	case watch.NameUnresolved, watch.ProxyFailed, watch.Unreachable:
+		return Network
+	}
+	return ToolFailed
+}
 
 // Failure says why a channel could not be read. Only NotFound and NoStreams say something of the channel.
 type Failure struct {

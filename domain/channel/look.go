@@ -9,7 +9,7 @@ import (
 )
 
 // Read takes what the source says of the channel at now. jitter is at random from 0 to less than 1. An empty answer ends
-// nothing, and an incomplete one ends nothing by what it lacks.
+// nothing, unless it is about a place, and an incomplete one ends nothing by what it lacks.
 func (c *Channel) Read(now time.Time, l Listing, jitter float64) []Event {
 	if c.SourceID != "" && l.ID != "" && l.ID != c.SourceID {
 		return c.Fail(now, Failure{Kind: Unreadable, Detail: fmt.Sprintf("the answer is about the channel %s, not %s", monitor.CleanLine(l.ID), c.SourceID)}, jitter)
@@ -22,15 +22,23 @@ func (c *Channel) Read(now time.Time, l Listing, jitter float64) []Event {
 	}
 	events := c.readable(now)
 	c.Reading.ReadAt, c.Reading.By = now, l.By
-	seen := map[monitor.StreamURL]bool{}
+	type key struct {
+		url       monitor.StreamURL
+		broadcast string
+	}
+	seen := map[key]bool{}
 	for _, s := range l.Streams {
-		if s.URL.Source() != "" && !seen[s.URL] {
-			seen[s.URL] = true
+		if s.URL.Source() != "" && !seen[key{s.URL, s.Broadcast}] {
+			seen[key{s.URL, s.Broadcast}] = true
 			c.see(now, s, before)
 		}
 	}
 	for n := range c.Streams {
-		if f := &c.Streams[n]; !seen[f.URL] && len(seen) > 0 {
+		switch f := &c.Streams[n]; {
+		case seen[key{f.URL, f.Broadcast}]:
+		case c.Address.Place() != "":
+			f.leave()
+		case len(seen) > 0:
 			f.lack(now, !l.Partial)
 		}
 	}
@@ -41,12 +49,12 @@ func (c *Channel) Read(now time.Time, l Listing, jitter float64) []Event {
 
 // see takes a stream of a page. before is when the page was read before.
 func (c *Channel) see(now time.Time, s Stream, before time.Time) {
-	at := c.find(s.URL)
+	at := c.find(s.URL, s.Broadcast)
 	if at < 0 {
 		if s.State != Upcoming && s.State != Live {
 			return // what has ended was never watched; what has no known mark is invented by nobody
 		}
-		c.Streams = slices.Insert(c.Streams, 0, Found{URL: s.URL, FoundAt: now})
+		c.Streams = slices.Insert(c.Streams, 0, Found{URL: s.URL, Broadcast: s.Broadcast, FoundAt: now})
 		at = 0
 	}
 	f := &c.Streams[at]
@@ -55,8 +63,15 @@ func (c *Channel) see(now time.Time, s Stream, before time.Time) {
 	}
 	f.SeenAt = now
 	if s.State == Live && !f.Begun {
-		c.Reading.learn(now, f.ScheduledStart, before)
+		start := s.StartedAt
+		if start.IsZero() {
+			start = f.ScheduledStart
+		}
+		c.Reading.learn(now, start, before)
 		f.Begun = true
+	}
+	if f.Doubt == Gone && f.settled() && f.Monitor.Status == monitor.Completed {
+		f.Monitor = Watch{} // the broadcast of a place has come back
 	}
 	switch {
 	case s.State == Live:
@@ -95,6 +110,12 @@ func (f *Found) lack(now time.Time, complete bool) {
 	if f.Doubts >= looksToEnd && !f.Confirmed {
 		f.AskAt = now
 	}
+}
+
+// leave takes that the place of the stream is without it. Whoever lists a place has asked about the broadcast itself.
+func (f *Found) leave() {
+	f.doubt(Gone)
+	f.Confirmed = f.Doubts >= looksToEnd
 }
 
 // Decide sets the standing of each stream, and forgets what is not watched and was not seen for long.

@@ -284,7 +284,13 @@ func TestTheAddressOfAChannel(t *testing.T) {
 		"https://youtube.com/c/Example":                     "https://www.youtube.com/c/example",
 		"https://youtube.com/user/Example/live":             "https://www.youtube.com/user/example",
 
-		"": "", "example": "", "UCabc": "", "@a": "", "ftp://www.youtube.com/@example": "", "https://u@www.youtube.com/@example": "",
+		"https://www.twitch.tv/Some_Login":                     "https://www.twitch.tv/some_login",
+		"m.twitch.tv/some_login":                               "https://www.twitch.tv/some_login",
+		"https://player.twitch.tv/?channel=some_login&muted=1": "https://www.twitch.tv/some_login",
+		"https://en.twitcasting.tv/c:Someone":                  "https://twitcasting.tv/c:Someone",
+
+		"https://www.twitch.tv/videos/1": "", "https://twitcasting.tv/x/movie/1": "", "icy+https://radio.example/live": "",
+		"https://youtu.be/@example": "", "": "", "example": "", "UCabc": "", "@a": "", "ftp://www.youtube.com/@example": "", "https://u@www.youtube.com/@example": "",
 		"https://example.com/@example": "", "https://www.youtube.com/": "", "https://www.youtube.com/playlist?list=PL1": "",
 		"https://www.youtube.com/watch?v=dQw4w9WgXcQ": "", "https://www.youtube.com/channel/UCabc": "",
 	} {
@@ -296,11 +302,12 @@ func TestTheAddressOfAChannel(t *testing.T) {
 			t.Errorf("%q: the error names no field: %v", given, err)
 		}
 	}
-	if got := channel.AddressOf(id).SourceID(); got != id {
-		t.Errorf("the ID in an address is %q", got)
+	handle, place := channel.Address("https://www.youtube.com/@example"), channel.Address("https://www.twitch.tv/example")
+	if byID := handle.ByID(id); byID.SourceID() != id || handle.SourceID() != "" || byID.Source() != monitor.YouTube || handle.ByID("") != handle || handle.Place() != "" {
+		t.Errorf("the address by ID is %s", byID)
 	}
-	if got := channel.Address("https://www.youtube.com/@example").SourceID(); got != "" {
-		t.Errorf("the ID in a handle is %q", got)
+	if place.Place() != monitor.StreamURL(place) || place.SourceID() != "" || place.Source() != monitor.Twitch || place.ByID("x") != place {
+		t.Errorf("the place is %s", place.Place())
 	}
 }
 

@@ -57,12 +57,13 @@ func (r Reading) usual(now time.Time) bool {
 	return near >= usualStarts
 }
 
-// learn adds the start of a stream that was seen live for the first time. lookedBefore is when the page was read before.
-func (r *Reading) learn(now, scheduled, lookedBefore time.Time) {
+// learn adds the start of a stream that was seen live for the first time. said is the start that is known, zero if none is, and
+// lookedBefore when the page was read before.
+func (r *Reading) learn(now, said, lookedBefore time.Time) {
 	start := now
 	switch {
-	case !scheduled.IsZero() && now.Sub(scheduled).Abs() < 12*time.Hour:
-		start = scheduled
+	case !said.IsZero() && now.Sub(said).Abs() < 12*time.Hour:
+		start = said
 	case lookedBefore.IsZero() || now.Sub(lookedBefore) > seenBetween:
 		return // it may have begun long ago
 	}
@@ -70,10 +71,10 @@ func (r *Reading) learn(now, scheduled, lookedBefore time.Time) {
 	r.Starts = r.Starts[:min(len(r.Starts), maxStarts)]
 }
 
-// WantsOpinion reports whether an answer should be compared with that of somebody else: it is empty, or has streams
-// in a form that is not known. That is asked once an hour.
+// WantsOpinion reports whether an answer should be compared with that of somebody else: it is empty, unless it is about a
+// place, or has streams in a form that is not known. That is asked once an hour.
 func (c Channel) WantsOpinion(now time.Time, l Listing) bool {
-	strange := len(l.Streams) == 0
+	strange := len(l.Streams) == 0 && c.Address.Place() == ""
 	for _, s := range l.Streams {
 		strange = strange || s.State == Unclear
 	}

@@ -107,8 +107,8 @@ func (f Found) nextAsk(now time.Time) time.Time {
 
 // Stopped takes that the reservation of a stream was ended for the channel. If the stream comes back, it is registered
 // again.
-func (c *Channel) Stopped(now time.Time, url monitor.StreamURL) {
-	if at := c.find(url); at >= 0 {
+func (c *Channel) Stopped(now time.Time, f Found) {
+	if at := c.find(f.URL, f.Broadcast); at >= 0 {
 		c.Streams[at].Monitor = Watch{}
 		c.Decide(now)
 	}
@@ -137,8 +137,8 @@ func ChangesOf(f Found, m monitor.Monitor) (ch Changes) {
 }
 
 // Changed takes that the monitor of a stream has its title and start, or those that a person has set.
-func (c *Channel) Changed(url monitor.StreamURL) {
-	if at := c.find(url); at >= 0 {
+func (c *Channel) Changed(f Found) {
+	if at := c.find(f.URL, f.Broadcast); at >= 0 {
 		f := &c.Streams[at]
 		f.Monitor.Title = f.Title
 		if !f.ScheduledStart.IsZero() {

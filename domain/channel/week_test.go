@@ -88,6 +88,9 @@ type world struct {
 	max        int  // of monitors
 	others     func(now time.Time) int
 
+	place   *place                // what is at the channel's address, if broadcasts come and go there; nil: its streams have URLs
+	watched map[monitor.ID]string // that the workers at a place watch
+
 	monitors map[monitor.ID]*monitor.Monitor
 	liveAt   map[monitor.StreamURL]time.Time // when a monitor was first there while it was live
 	log      []string
@@ -102,7 +105,7 @@ func newWorld(t *testing.T, broadcasts ...broadcast) *world {
 			ID: "0190a5c8-e4b0-7d8a-9c1d-2e3f4a5b6c7d", Address: "https://www.youtube.com/@example",
 			Template: channel.Template{CallbackURL: "https://example.com/hook", Config: monitor.DefaultConfig(), Metadata: []byte(`{"team":"a"}`)},
 		},
-		monitors: map[monitor.ID]*monitor.Monitor{}, liveAt: map[monitor.StreamURL]time.Time{},
+		monitors: map[monitor.ID]*monitor.Monitor{}, watched: map[monitor.ID]string{}, liveAt: map[monitor.StreamURL]time.Time{},
 	}
 }
 
@@ -120,6 +123,9 @@ func (w *world) find(url monitor.StreamURL) *broadcast {
 }
 
 func (w *world) list() (channel.Listing, error) {
+	if w.place != nil {
+		return channel.ListingOf(w.channel.Address.Place(), w.place.answer(w.now))
+	}
 	l := channel.Listing{ID: "UCabcdefghijklmnopqrstuv", Handle: "@example", Title: "Example Channel", By: "browse"}
 	for _, b := range w.broadcasts {
 		if state := b.state(w.now); state != "" {
@@ -153,6 +159,10 @@ func (w *world) resolve(url monitor.StreamURL) watch.Resolution {
 
 // watch lets the monitors' workers do what they do without the channel: they see starts and ends.
 func (w *world) watch() {
+	if w.place != nil {
+		w.watchPlace()
+		return
+	}
 	for _, m := range w.monitors {
 		b := w.find(m.StreamURL)
 		if !m.Status.Active() || b == nil {
@@ -206,13 +216,12 @@ func (w *world) work() {
 }
 
 func (w *world) do(task channel.Task) {
-	url := task.Stream.URL
 	m := w.monitors[task.Stream.Monitor.ID]
 	switch task.Kind {
 	case channel.Stop:
 		w.note("stop %s: %s", task.Stream.Title, task.Stream.Doubt)
 		m.Status = monitor.Stopped
-		w.channel.Stopped(w.now, url)
+		w.channel.Stopped(w.now, task.Stream)
 	case channel.Change:
 		ch := channel.ChangesOf(task.Stream, *m)
 		switch {
@@ -228,7 +237,7 @@ func (w *world) do(task channel.Task) {
 			w.note("rename %s", task.Stream.Title)
 			m.Metadata = ch.Metadata
 		}
-		w.channel.Changed(url)
+		w.channel.Changed(task.Stream)
 	}
 }
 
@@ -254,7 +263,12 @@ func (w *world) register() {
 		var f channel.Found
 		var events []channel.Event
 		by := w.byHand(c.Stream.URL)
+		if by != nil {
+			c.Active = channel.Watch{ID: by.ID, Broadcast: w.watched[by.ID]}
+		}
 		switch {
+		case c.Waits():
+			continue
 		case by != nil:
 			w.note("adopt %s", c.Stream.Title)
 			f, events = c.Registered(w.now, *by, true)
@@ -270,7 +284,7 @@ func (w *world) register() {
 			w.note("register %s %s", c.Stream.Title, m.Status)
 			f, events = c.Registered(w.now, m, false)
 		}
-		w.channel.Streams[slices.IndexFunc(w.channel.Streams, func(o channel.Found) bool { return o.URL == f.URL })] = f
+		w.channel.Streams[slices.IndexFunc(w.channel.Streams, func(o channel.Found) bool { return o.URL == f.URL && o.Broadcast == f.Broadcast })] = f
 		w.tell(events)
 	}
 }
@@ -305,7 +319,7 @@ func (w *world) run(until time.Time) {
 		for n := range w.channel.Streams {
 			if m := w.monitors[w.channel.Streams[n].Monitor.ID]; m != nil {
 				f := &w.channel.Streams[n].Monitor
-				f.Status, f.Reason, f.Reserved = m.Status, m.Reason, m.Status == monitor.Waiting && !m.ReservedUntil.IsZero()
+				f.Status, f.Reason, f.Broadcast, f.Reserved = m.Status, m.Reason, w.watched[m.ID], m.Status == monitor.Waiting && !m.ReservedUntil.IsZero()
 			}
 		}
 		if !w.now.Before(w.channel.Reading.NextAt) {

@@ -34,6 +34,7 @@ type Report struct {
 	SentAt       time.Time       `json:"sent_at,omitzero"` // when this attempt was sent, by the same clock; zero: the gateway's clock is the worker's
 	Status       Status          `json:"status,omitempty"`
 	StreamStatus StreamStatus    `json:"stream_status,omitempty"`
+	Broadcast    string          `json:"broadcast,omitempty"` // which of those that come and go under the URL is watched; empty: not known, and stays as it is
 	Health       Health          `json:"health,omitzero"`
 	Visibility   *Visibility     `json:"visibility,omitempty"` // nil: not reported, and stays as it is
 	Statistics   Statistics      `json:"statistics,omitzero"`

@@ -46,12 +46,15 @@ type Source struct {
 	Example StreamURL
 
 	// Returns is how long a broadcast may be gone and still go on, if the ID names a place where broadcasts come
-	// and go; 0: the ID names one broadcast, and nothing begins under it again after its end.
+	// and go; 0: the ID names one broadcast, and nothing begins under it again after its end. A place is a channel, too.
 	Returns time.Duration
 
 	// OfficialCheck is how often a stream that waits is asked about although the source's official API says that it waits
 	// (decision S23), because that API may learn of a start much later; 0: it is believed.
 	OfficialCheck time.Duration
+
+	// Channels has the addresses of channels whose streams have URLs of their own; nil: the source has no such channels.
+	Channels *ChannelForm
 
 	// Lifetime is how long the URLs of a manifest work if they do not say until when; 0: until they are refused.
 	Lifetime time.Duration
@@ -69,6 +72,26 @@ type Source struct {
 
 	// Login has the names of the cookies of a login, as cookie.Site does; empty: no jar helps here (section 17.7).
 	Login [][]string
+}
+
+// MaxBroadcast is the most bytes of the id of a broadcast.
+const MaxBroadcast = 100
+
+// ChannelForm says how the addresses of a source's channels look.
+type ChannelForm struct {
+	Accepted string // in words, beside a URL such as Example
+	Example  string
+	Prefix   string // of every canonical address
+
+	// Short makes a URL of what people write in place of one, such as a handle; "": it is none of these. nil: there are none.
+	Short func(s string) (url string)
+
+	// Path extracts what follows Prefix in the canonical form, as Source.ID does.
+	Path func(u *url.URL) (path, why string)
+
+	// ByID is what a canonical address that has the source's ID of the channel begins with, and SourceID the form of that ID.
+	ByID     string
+	SourceID *regexp.Regexp
 }
 
 // Sources lists every kind of source. To add one, see "Adding something" in docs/architecture.md.

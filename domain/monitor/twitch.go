@@ -39,11 +39,8 @@ var twitchPages = map[string]string{
 	"search": namesNoChannel, "settings": namesNoChannel, "signup": namesNoChannel, "store": namesNoChannel, "subscriptions": namesNoChannel, "wallet": namesNoChannel,
 }
 
-// Why a URL names no channel that can be watched.
-const (
-	namesClip      = "names a clip"
-	namesNoChannel = "names no channel"
-)
+// namesClip is why a URL names no channel that can be watched.
+const namesClip = "names a clip"
 
 // twitchLogin is Source.ID of Twitch.
 func twitchLogin(u *url.URL) (id, why string) {

@@ -24,6 +24,15 @@ var youTube = Source{
 	Prefix: youTubePrefix,
 	ID:     youTubeID,
 
+	Channels: &ChannelForm{
+		Accepted: "an ID (UC and 22 characters), an @handle",
+		Example:  "https://www.youtube.com/@handle",
+		Prefix:   youTubeChannels,
+		Short:    youTubeChannelURL,
+		Path:     youTubeChannel,
+		ByID:     youTubeChannels + "channel/",
+		SourceID: youTubeChannelID,
+	},
 	Login:       [][]string{{"LOGIN_INFO"}, {"SAPISID", "__Secure-1PAPISID", "__Secure-3PAPISID"}},
 	Example:     youTubePrefix + "jNQXAC9IVRw", // public since 2005
 	Lifetime:    6 * time.Hour,
@@ -40,10 +49,11 @@ var (
 
 var videoID = regexp.MustCompile(`^[A-Za-z0-9_-]{11}$`)
 
-// Why a URL names no single stream.
+// Why a URL names no single stream, or no channel.
 const (
-	namesChannel  = "names a channel, and a monitor watches one stream: POST /api/v1/channels registers a channel"
-	namesPlaylist = "names a playlist, and a monitor watches one stream: register each stream of the list by its own URL"
+	namesChannel   = "names a channel, and a monitor watches one stream: POST /api/v1/channels registers a channel"
+	namesPlaylist  = "names a playlist, and a monitor watches one stream: register each stream of the list by its own URL"
+	namesNoChannel = "names no channel"
 )
 
 // youTubeID is Source.ID of YouTube.
@@ -87,4 +97,41 @@ func idOfWatchPage(u *url.URL) (id, why string) {
 	default:
 		return ids[0], ""
 	}
+}
+
+const youTubeChannels = "https://www.youtube.com/"
+
+var (
+	youTubeChannelID = regexp.MustCompile(`^UC[A-Za-z0-9_-]{22}$`)
+	youTubeHandle    = regexp.MustCompile(`^@[\p{L}\p{M}\p{N}._·-]{3,30}$`)
+	youTubeOldName   = regexp.MustCompile(`^[\p{L}\p{M}\p{N}._-]{1,100}$`) // of /c/ and /user/
+)
+
+// youTubeChannelURL is ChannelForm.Short of YouTube.
+func youTubeChannelURL(s string) string {
+	switch {
+	case youTubeChannelID.MatchString(s):
+		return youTubeChannels + "channel/" + s
+	case strings.HasPrefix(s, "@"):
+		return youTubeChannels + s
+	}
+	return ""
+}
+
+// youTubeChannel is ChannelForm.Path of YouTube. Handles and names are the same in upper and lower case.
+func youTubeChannel(u *url.URL) (path, why string) {
+	if !slices.Contains(youTubeSite, strings.ToLower(u.Host)) {
+		return "", namesNoChannel
+	}
+	kind, rest, _ := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")
+	name, _, _ := strings.Cut(rest, "/")
+	switch {
+	case kind == "channel" && youTubeChannelID.MatchString(name):
+		return "channel/" + name, ""
+	case (kind == "c" || kind == "user") && youTubeOldName.MatchString(name):
+		return kind + "/" + strings.ToLower(name), ""
+	case youTubeHandle.MatchString(kind):
+		return strings.ToLower(kind), ""
+	}
+	return "", namesNoChannel
 }

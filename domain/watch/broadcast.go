@@ -1,6 +1,10 @@
 package watch
 
-import "time"
+import (
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
 
 // broadcast is the one that is watched under a URL that names a place, where broadcasts come and go (decision
 // S25). The zero value is that of a URL that names one broadcast.
@@ -15,13 +19,14 @@ func (b *broadcast) learn(o Resolution, monitoring bool) (another bool) {
 	if o.Returns > 0 {
 		b.Returns = o.Returns
 	}
+	id := monitor.StorableText(o.Broadcast, monitor.MaxBroadcast)
 	switch {
-	case o.Broadcast == "" || o.State != Live && o.State != ManifestFound:
+	case id == "" || o.State != Live && o.State != ManifestFound:
 		return false
 	case !monitoring || b.ID == "":
-		b.ID = o.Broadcast
+		b.ID = id
 	}
-	return b.ID != o.Broadcast
+	return b.ID != id
 }
 
 // endConfirm returns how much later a second answer confirms that the broadcast is over.

@@ -133,6 +133,7 @@ func (w *Watcher) Report() monitor.Report {
 	return monitor.Report{
 		Status:       w.state.Status,
 		StreamStatus: h.Stream,
+		Broadcast:    w.state.Broadcast.ID,
 		Health:       h.Health,
 		Statistics:   w.state.Statistics,
 		Visibility:   &v,

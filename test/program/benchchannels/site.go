@@ -117,7 +117,7 @@ func registerChannels(ctx context.Context, o options, callback monitor.CallbackU
 		for n := range o.count {
 			reading.NextAt = now.Add(o.interval() * time.Duration(n) / time.Duration(o.count))
 			if err := store.CreateChannel(ctx, channel.Channel{
-				ID: bench.NewID(), Address: channel.AddressOf(channelID(n)), SourceID: channelID(n), CreatedAt: now, Reading: reading,
+				ID: bench.NewID(), Address: channel.Address("https://www.youtube.com/channel/" + channelID(n)), SourceID: channelID(n), CreatedAt: now, Reading: reading,
 				Template: channel.Template{CallbackURL: callback, Config: monitor.DefaultConfig(), Metadata: json.RawMessage(`{}`)},
 			}); err != nil {
 				return err
