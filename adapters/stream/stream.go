@@ -65,10 +65,11 @@ type Tools struct {
 	// breakers of its own (adapters/stream/fallback).
 	InOrder func(primary, secondary worker.Resolver) worker.Resolver
 
-	// YTDLPLister makes a Lister that runs yt-dlp. Guarded makes one of another that runs no tool; name is what
-	// logs call it. Each has circuit breakers of its own.
-	YTDLPLister func(Site) channels.Lister
-	Guarded     func(name string, l channels.Lister) channels.Lister
+	// YTDLPLister and StreamlinkLister make Listers that run a tool; streamlink lists places alone. Guarded makes one of
+	// another that runs no tool; name is what logs call it. Each has circuit breakers of its own.
+	YTDLPLister      func(Site) channels.Lister
+	StreamlinkLister func(Site) channels.Lister
+	Guarded          func(name string, l channels.Lister) channels.Lister
 
 	// Uploads lists the uploads of channels by the YouTube Data API; nil: there is no key.
 	Uploads channels.Lister

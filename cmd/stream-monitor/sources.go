@@ -28,8 +28,8 @@ import (
 // sourcePackages has the package of each row of monitor.Sources.
 var sourcePackages = map[monitor.SourceName]sourcePackage{
 	monitor.YouTube:     {youtube.Source, youtube.Listers},
-	monitor.Twitch:      {source: twitch.Source},
-	monitor.TwitCasting: {source: twitcasting.Source},
+	monitor.Twitch:      {twitch.Source, twitch.Listers},
+	monitor.TwitCasting: {twitcasting.Source, twitcasting.Listers},
 	monitor.ICY:         {source: icy.Source},
 	monitor.HLS:         {source: own.Source},
 	monitor.DASH:        {source: own.Source},
@@ -88,22 +88,26 @@ func (r resolvingTools) tools(f config.WatchingFlags, log *slog.Logger) stream.T
 	newYTDLP := func(s stream.Site) *ytdlp.Resolver {
 		return ytdlp.New(ytdlp.Config{Site: s, Path: f.YTDLP().Path, Files: f.ReadableFiles(), ForkServer: r.forks, JSRuntime: f.YTDLPJSRuntime, Environ: r.proxies.Environ}, log)
 	}
+	newStreamlink := func(s stream.Site) *streamlink.Resolver {
+		return streamlink.New(streamlink.Config{Site: s, Path: f.Streamlink().Path, Files: f.ReadableFiles(), Environ: r.proxies.Environ}, log)
+	}
 	return stream.Tools{
-		Choices:   stream.Choices{PlayerClients: f.YTDLPClients, POTokenURL: f.YTDLPPOTokenURL, JSRuntime: f.YTDLPJSRuntime},
-		Client:    &http.Client{Transport: r.transport},
-		Endless:   r.audio.Open,
-		Own:       r.own,
-		Manifests: func(from stream.Getter) worker.PlaylistReader { return manifestReader(from) },
-		YTDLP:     func(s stream.Site) worker.Resolver { return newYTDLP(s) },
-		Streamlink: func(s stream.Site) worker.Resolver {
-			return streamlink.New(streamlink.Config{Site: s, Path: f.Streamlink().Path, Files: f.ReadableFiles(), Environ: r.proxies.Environ}, log)
-		},
+		Choices:    stream.Choices{PlayerClients: f.YTDLPClients, POTokenURL: f.YTDLPPOTokenURL, JSRuntime: f.YTDLPJSRuntime},
+		Client:     &http.Client{Transport: r.transport},
+		Endless:    r.audio.Open,
+		Own:        r.own,
+		Manifests:  func(from stream.Getter) worker.PlaylistReader { return manifestReader(from) },
+		YTDLP:      func(s stream.Site) worker.Resolver { return newYTDLP(s) },
+		Streamlink: func(s stream.Site) worker.Resolver { return newStreamlink(s) },
 		InOrder: func(primary, secondary worker.Resolver) worker.Resolver {
 			return fallback.NewResolver(primary, secondary, egress, r.host, log)
 		},
 		YTDLPLister: func(s stream.Site) channels.Lister { return fallback.NewLister(ytdlp.Source, newYTDLP(s), r.host, log) },
-		Guarded:     func(name string, l channels.Lister) channels.Lister { return fallback.NewLister(name, l, nil, log) },
-		Uploads:     r.uploads,
+		StreamlinkLister: func(s stream.Site) channels.Lister {
+			return fallback.NewLister(streamlink.Source, newStreamlink(s), r.host, log)
+		},
+		Guarded: func(name string, l channels.Lister) channels.Lister { return fallback.NewLister(name, l, nil, log) },
+		Uploads: r.uploads,
 	}
 }
 

@@ -24,6 +24,7 @@ var twitch = Source{
 	ID:          twitchLogin,
 	Example:     twitchPrefix + "twitch", // Twitch's own channel
 	Returns:     90 * time.Second,        // for which Twitch keeps a broadcast whose encoder is away
+	Login:       [][]string{{"auth-token"}},
 	SecretHosts: []string{"ttvnw.net", "live-video.net"},
 	SecretPaths: regexp.MustCompile(`(?i)/(?:api(?:/v2)?/channel/hls|v1/(?:playlist|segment))/[^\s"'<>]*`),
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/pythontool"
 	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
+	"github.com/stream-monitor/stream-monitor/domain/channel"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
@@ -88,6 +89,12 @@ func (r *Resolver) Resolve(ctx context.Context, url monitor.StreamURL) watch.Res
 	}
 	answer.Source = Source
 	return answer
+}
+
+// List returns the live broadcast of a place. The error is a *channel.Failure.
+func (r *Resolver) List(ctx context.Context, address string) (channel.Listing, error) {
+	place := monitor.StreamURL(address)
+	return channel.ListingOf(place, r.Resolve(ctx, place))
 }
 
 // read turns the output of a run into a Resolution. A success prints one line with a

