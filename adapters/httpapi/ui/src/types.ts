@@ -347,6 +347,7 @@ export type FoundStanding = "watched" | "wanted" | "pending" | "skipped" | "over
 // FoundStream is a stream of a channel, and what becomes of it.
 export interface FoundStream {
   stream_url: string;
+  broadcast_id: string | null; // which of those that come and go under the URL; null: there is one only, or it is not known
   title: string | null;
   state: "upcoming" | "live";
   members_only: boolean;

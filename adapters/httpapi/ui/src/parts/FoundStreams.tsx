@@ -35,7 +35,7 @@ export function FoundStreams({ streams, registered }: { streams: readonly FoundS
               </h3>
               <ul>
                 {those.map((s) => (
-                  <Row key={s.stream_url} of={s} registered={registered} />
+                  <Row key={`${s.stream_url} ${s.broadcast_id}`} of={s} registered={registered} />
                 ))}
               </ul>
             </section>
@@ -85,6 +85,7 @@ function whyOf(of: FoundStream, registered: boolean): string {
   if (of.standing === "watched") return [status, of.adopted && words.adopted].filter(Boolean).join(text.value.common.listComma);
   if (!of.why) return registered && of.standing === "wanted" ? words.soon : "";
   if (of.why === "monitor_failed" && of.detail) return words.failedBecause(reasonWord(of.detail));
+  if (of.standing === "over" && of.why === "gone" && of.broadcast_id) return words.left;
   const doubt = of.standing === "pending" ? (words.doubts as Record<string, string>)[of.why] : undefined;
   return doubt ?? (words.whys as Record<string, string>)[of.why] ?? of.why;
 }
