@@ -12,6 +12,7 @@
 //	00009_access.sql         API keys, audit, sessions, rate limits, idempotency keys
 //	00010_channels.sql       channels, their streams and events
 //	00011_ingest.sql         logins of owners, what YouTube thinks of the signals of encoders
+//	00012_eventsub.sql       what Twitch pushes, and the subscriptions to it
 //
 // Nothing has been released: until version 1.0 a change of the schema is made in the file of its
 // concept. From then on a released file never changes; further changes are new files, by the rules of

@@ -68,7 +68,8 @@ func (s *OfficialStore) OfficialStreams(ctx context.Context, source monitor.Sour
 	return streams, err
 }
 
-// StoreOfficialStates implements officialstates.Store. It also deletes the states of streams that nobody asks about any more.
+// StoreOfficialStates implements officialstates.Store. It also deletes the states of streams that nobody asks about any more. What was
+// pushed stays until the worker has reported thrice: an API that is asked lags.
 func (s *OfficialStore) StoreOfficialStates(ctx context.Context, states map[monitor.ID]monitor.StreamStatus, age time.Duration) error {
 	encoded, err := json.Marshal(states)
 	if err != nil {
@@ -79,6 +80,6 @@ func (s *OfficialStore) StoreOfficialStates(ctx context.Context, states map[moni
 		INSERT INTO official_states (monitor_id, status, asked_at)
 		SELECT key, value, now() - make_interval(secs => $2) FROM json_each_text($1) ORDER BY key
 		ON CONFLICT (monitor_id) DO UPDATE SET status = excluded.status, asked_at = excluded.asked_at
-		WHERE official_states.asked_at < excluded.asked_at`, string(encoded), age.Seconds())
+		WHERE official_states.asked_at < excluded.asked_at AND COALESCE(official_states.pushed_at < now() - interval '30 seconds', true)`, string(encoded), age.Seconds())
 	return wrapError(ctx, "store the states of streams", err)
 }

@@ -29,6 +29,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/keyring"
 	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/application/opinions"
+	"github.com/stream-monitor/stream-monitor/application/pushes"
 	"github.com/stream-monitor/stream-monitor/application/references"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/application/wait"
@@ -64,6 +65,7 @@ var (
 
 	_ keyring.SessionKeyStore = (*Store)(nil)
 
+	_ pushes.Store            = (*Store)(nil)
 	_ channels.Store          = (*Store)(nil)
 	_ channels.DiscoveryStore = (*Store)(nil)
 )
@@ -126,6 +128,7 @@ type Store struct {
 	*AuditStore
 	*SessionKeyStore
 	*ChannelStore
+	*EventSubStore
 
 	db        *database
 	secrets   Secrets
@@ -198,6 +201,7 @@ func New(dsn string, cfg Config) (*Store, error) {
 		IncidentStore:    &IncidentStore{db},
 		OpinionStore:     &OpinionStore{db},
 		OfficialStore:    &OfficialStore{db},
+		EventSubStore:    &EventSubStore{db},
 		ExpiryStore:      &ExpiryStore{db},
 		Listener:         &Listener{dsn, db.log, keepAliveInterval, keepAliveTimeout},
 		FeedStore:        &FeedStore{db},

@@ -28,6 +28,15 @@ func (s *Store) Exec(t testing.TB, statement string, args ...any) {
 	}
 }
 
+// Count returns the number that a query finds.
+func (s *Store) Count(t testing.TB, query string, args ...any) (n int) {
+	t.Helper()
+	if err := s.db.QueryRowContext(t.Context(), query, args...).Scan(&n); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return n
+}
+
 // RoutingVersion returns a number that each change of destinations, routes and silences makes larger.
 func (s *Store) RoutingVersion(t testing.TB) int64 {
 	t.Helper()
