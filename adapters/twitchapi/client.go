@@ -137,8 +137,8 @@ func (c *Client) wait() time.Duration {
 
 // noteLimit notes until when no call may be made, by the header of a response.
 func (c *Client) noteLimit(status int, h http.Header) {
-	if status != http.StatusTooManyRequests && h.Get("Ratelimit-Remaining") != "0" {
-		return
+	if left := h.Get("Ratelimit-Remaining"); left != "0" && (left != "" || status != http.StatusTooManyRequests) {
+		return // also a 429 while points are left: it concerns the question
 	}
 	wait := maxWait
 	reset, err := strconv.ParseInt(h.Get("Ratelimit-Reset"), 10, 64)

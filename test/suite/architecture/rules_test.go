@@ -89,6 +89,7 @@ var homes = []struct {
 	{"github.com/grafov/m3u8", []string{"adapters/stream/hls"}},
 	{"github.com/Eyevinn/dash-mpd", []string{"adapters/stream/dash"}},
 	{"github.com/wneessen/go-mail", []string{"adapters/notifier/email"}},
+	{"github.com/coder/websocket", []string{"adapters/twitchapi"}},
 	{"github.com/sirupsen/logrus", []string{"adapters/logging"}},
 	{"github.com/alecthomas/kong", []string{"cmd"}},
 }
