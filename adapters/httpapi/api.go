@@ -24,6 +24,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/intake"
 	"github.com/stream-monitor/stream-monitor/application/keyring"
 	"github.com/stream-monitor/stream-monitor/application/monitors"
+	"github.com/stream-monitor/stream-monitor/application/pushes"
 	"github.com/stream-monitor/stream-monitor/application/references"
 	"github.com/stream-monitor/stream-monitor/domain/access"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
@@ -70,6 +71,7 @@ type Services struct {
 	Routing   *routing.Services
 	Info      *ServiceInfo
 	Channels  *channels.Service
+	Pushes    *pushes.Service
 
 	Keys        *keyring.Keyring     // nil: there is only API_KEY
 	Audit       *keyring.Audit       // nil: nothing is recorded

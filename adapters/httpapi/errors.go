@@ -18,6 +18,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/keyring"
 	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/application/references"
+	"github.com/stream-monitor/stream-monitor/domain/eventsub"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -71,6 +72,7 @@ var httpStatus = map[monitor.Code]struct{ status, retryAfter int }{
 	evidence.QuotaExceeded:      {http.StatusTooManyRequests, 60},
 	evidence.LinkInvalid:        {http.StatusForbidden, 0},
 	evidence.LinkExpired:        {http.StatusForbidden, 0},
+	eventsub.Forged:             {http.StatusForbidden, 0},
 	references.NotFound:         {http.StatusNotFound, 0},
 	channels.NotFound:           {http.StatusNotFound, 0},
 	channels.Duplicate:          {http.StatusConflict, 0},

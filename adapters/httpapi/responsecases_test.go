@@ -360,7 +360,7 @@ func responseCases() []responseCase {
 		{"assignment of an old generation", 409, after(takenOver, request("GET", assignment+"?generation=1", ""))},
 		{"report of an old generation", 409, after(takenOver, report)},
 	}
-	list = slices.Concat(list, evidenceCases(), incidentCases(), sessionCases(), thumbnailCases(), referenceCases(), cookieJarCases(), ingestLoginCases(), channelCases(), routingCases(), actionCases(), keyCases())
+	list = slices.Concat(list, evidenceCases(), incidentCases(), sessionCases(), thumbnailCases(), referenceCases(), cookieJarCases(), ingestLoginCases(), channelCases(), routingCases(), actionCases(), eventSubCases(), keyCases())
 	for _, op := range operations() {
 		list = append(list, op.cases()...)
 	}

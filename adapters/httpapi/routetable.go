@@ -11,6 +11,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/application/references"
 	"github.com/stream-monitor/stream-monitor/domain/access"
+	"github.com/stream-monitor/stream-monitor/domain/eventsub"
 )
 
 // route is one row of the table: a method of a path, and everything that its requests need,
@@ -80,6 +81,7 @@ func (a *API) routes(s Services) []route {
 	destination, silence := destinationHandlers{a.responder, s.Routing.Destinations}, silenceHandlers{a.responder, s.Routing.Silences}
 	routing, replay := routeHandlers{a.responder, s.Routing.Routes, s.Routing.Explainer}, replayHandlers{a.responder, s.Routing.Replays}
 	link := actionHandlers{a.responder, a.cfg.LinkKeys, s.Incidents, s.Routing, s.Audit, a.cfg.Now}
+	eventSub := eventSubHandlers{a.responder, s.Pushes, &wrongKeys{max: maxWrongRequests}, a.cfg.Now}
 	worker, channel := workerHandlers{a.responder, s.Workers}, channelHandlers{a.responder, s.Channels}
 	usual := special{}
 	return []route{
@@ -89,6 +91,7 @@ func (a *API) routes(s Services) []route {
 		{"GET", "/evidence/:evidence_id/:variant", noKey, "", unlimited, special{timeout: downloadTimeout}, evidence.download},
 		{"GET", "/act/:token", noKey, "", unlimited, usual, link.handle(link.show)},
 		{"POST", "/act/:token", noKey, "", unlimited, special{body: maxActionBody}, link.handle(link.act)}, // records itself
+		{"POST", "/eventsub/twitch", noKey, "", unlimited, special{timeout: eventSubTimeout, body: eventsub.MaxBody}, eventSub.receive},
 
 		{"POST", "/api/v1/monitors", operate, "monitor.register", creating, usual, registration.registerOrRefuse},
 		{"POST", "/api/v1/monitors/batch", operate, "monitor.register", creating, special{body: maxBatchBody, dryRun: true}, registration.registerBatch},

@@ -19,6 +19,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/incidents"
 	"github.com/stream-monitor/stream-monitor/application/ingests"
 	"github.com/stream-monitor/stream-monitor/application/keyring"
+	"github.com/stream-monitor/stream-monitor/application/pushes"
 	"github.com/stream-monitor/stream-monitor/application/references"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
@@ -98,6 +99,7 @@ type stores struct {
 	channels    struct{ channels.Store }
 	cookieJars  struct{ cookiejars.Store }
 	logins      struct{ ingests.LoginStore }
+	pushes      struct{ pushes.Store }
 }
 
 // use makes the stores those of a database.
@@ -105,7 +107,7 @@ func (s *stores) use(db *postgrestest.Store) {
 	s.incidents.Store, s.routing.Store, s.replays.Replayer = db, db, db
 	s.evidence.Store, s.blobs.BlobStore, s.history.Store = db, db.BlobStore(), db
 	s.keys.Store, s.sessionKeys.SessionKeyStore, s.thumbnails.ThumbnailStore = db, db, db
-	s.references.Store, s.cookieJars.Store, s.channels.Store, s.logins.LoginStore = db, db, db, db
+	s.references.Store, s.cookieJars.Store, s.channels.Store, s.logins.LoginStore, s.pushes.Store = db, db, db, db, db
 	s.audit = auditStore{AuditStore: db}
 }
 
@@ -115,7 +117,7 @@ func (s *stores) breakAll() {
 	s.incidents.Store, s.routing.Store, s.replays.Replayer = away, away, away
 	s.evidence.Store, s.blobs.BlobStore, s.history.Store = away, away.BlobStore(), away
 	s.keys.Store, s.sessionKeys.SessionKeyStore, s.thumbnails.ThumbnailStore = away, away, away
-	s.references.Store, s.cookieJars.Store, s.channels.Store, s.logins.LoginStore = away, away, away, away
+	s.references.Store, s.cookieJars.Store, s.channels.Store, s.logins.LoginStore, s.pushes.Store = away, away, away, away, away
 	s.audit.failing = errors.New("disk full exploded")
 }
 

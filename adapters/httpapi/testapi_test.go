@@ -36,6 +36,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/keyring"
 	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/application/monitors/monitorstest"
+	"github.com/stream-monitor/stream-monitor/application/pushes"
 	workerrequest "github.com/stream-monitor/stream-monitor/application/worker/request"
 	"github.com/stream-monitor/stream-monitor/domain/egress"
 	"github.com/stream-monitor/stream-monitor/domain/event"
@@ -172,7 +173,7 @@ func newTestAPI(t testing.TB, change ...func(*testConfig)) *testAPI {
 	info.Egress = func() []egress.Status { return api.egress }
 	info.YouTubeAPI = func(context.Context) *officialstate.Status { return api.youTubeAPI }
 	info.TwitchAPI = func(context.Context) *officialstate.Rounds { return api.twitchAPI }
-	api.handlers = must.Get(httpapi.New(httpapi.Services{Monitors: service, Workers: intake.NewWorkerService(api.store, jars, api.workers, func() time.Time { return now }, log), Evidence: records, History: past, Incidents: incidents.NewService(&api.incidents), Feed: api.hub, Routing: routes, Keys: keys, Audit: audit, SessionKeys: keyring.NewSessionKeys(&api.sessionKeys, func() (k keyring.SessionKey) { _, _ = rand.Read(k[:]); return k }), Thumbnails: evidences.NewThumbnails(&api.thumbnails, func() time.Time { return now }), References: newReferences(&api.references, func() time.Time { return now }), CookieJars: jars, IngestLogins: newIngestLogins(&api.logins, func() time.Time { return now }), Channels: newChannels(api, service), Info: info}, func(context.Context) error {
+	api.handlers = must.Get(httpapi.New(httpapi.Services{Monitors: service, Workers: intake.NewWorkerService(api.store, jars, api.workers, func() time.Time { return now }, log), Evidence: records, History: past, Incidents: incidents.NewService(&api.incidents), Feed: api.hub, Routing: routes, Keys: keys, Audit: audit, SessionKeys: keyring.NewSessionKeys(&api.sessionKeys, func() (k keyring.SessionKey) { _, _ = rand.Read(k[:]); return k }), Thumbnails: evidences.NewThumbnails(&api.thumbnails, func() time.Time { return now }), References: newReferences(&api.references, func() time.Time { return now }), CookieJars: jars, IngestLogins: newIngestLogins(&api.logins, func() time.Time { return now }), Channels: newChannels(api, service), Pushes: pushes.NewService(&api.pushes, eventSubSecret, func() time.Time { return api.at }, log), Info: info}, func(context.Context) error {
 		if api.whenChecked != nil {
 			api.whenChecked()
 		}
