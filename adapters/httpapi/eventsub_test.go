@@ -98,7 +98,9 @@ func header(name, value string) func(*http.Request) {
 
 // replaced replaces the body of a message after it was signed.
 func replaced(m eventSub, text string) func(*testAPI) *http.Request {
-	return changed(m, func(r *http.Request) { r.Body, r.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text)) })
+	return changed(m, func(r *http.Request) {
+		r.Body, r.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
+	})
 }
 
 // registerTwitch registers a monitor of a login.

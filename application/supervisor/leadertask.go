@@ -23,10 +23,16 @@ type LeaderTask struct {
 	// Run does the work once. It ends soon after its context. The task runs again
 	// after an error.
 	Run func(context.Context) error
+
+	// Lasting says that Run goes on until its context is done: when this gateway is not the leader any more, in place of
+	// leaderTaskTimeout.
+	Lasting bool
 }
 
-// leaderTaskTimeout bounds one run of a LeaderTask.
-const leaderTaskTimeout = time.Minute
+const (
+	leaderTaskTimeout  = time.Minute // bounds one run of a LeaderTask
+	leaderTaskInterval = time.Second // how often a lasting one looks whether this gateway is still the leader
+)
 
 // leaderTaskBackoff is the pause that failures of a LeaderTask add.
 var leaderTaskBackoff = backoff.Policy{First: time.Second, Max: time.Minute}
@@ -56,6 +62,23 @@ func (l *leaderTasks) run(ctx context.Context) {
 	all.Wait()
 }
 
+// once runs a task once.
+func (l *leaderTasks) once(ctx context.Context, t LeaderTask) error {
+	if !t.Lasting {
+		return attempt(ctx, leaderTaskTimeout, t.Run)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		for l.isLeader.Load() && wait.For(ctx, leaderTaskInterval) {
+		}
+		cancel()
+	})
+	defer watching.Wait()
+	defer cancel()
+	return t.Run(ctx)
+}
+
 // repeat runs one task while this gateway is the leader. After failures the
 // pause doubles, so that the task does not load a database that fails.
 func (l *leaderTasks) repeat(ctx context.Context, t LeaderTask) {
@@ -66,7 +89,7 @@ func (l *leaderTasks) repeat(ctx context.Context, t LeaderTask) {
 			pause, failures = t.Every, 0
 			continue
 		}
-		err := attempt(ctx, leaderTaskTimeout, t.Run)
+		err := l.once(ctx, t)
 		switch {
 		case err == nil:
 			pause, failures = t.Every, 0

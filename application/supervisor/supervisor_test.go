@@ -215,6 +215,28 @@ func TestOnlyTheLeaderRunsItsTasks(t *testing.T) {
 		}
 	})
 
+	scenario(t, "a lasting task goes on while the gateway leads", func(t *testing.T) {
+		h, running := newHarness(t), new(atomic.Int64)
+		h.cfg.LeaderTasks = []supervisor.LeaderTask{{Name: "follow", Every: time.Second, Lasting: true, Run: func(ctx context.Context) error {
+			running.Add(1)
+			defer running.Add(-1)
+			<-ctx.Done()
+			return nil
+		}}}
+		h.run()
+		for when, leader := range []string{"", "another", ""} {
+			h.store.set(func(d *database) { d.leader = leader })
+			h.advance(5 * time.Minute)
+			if n := running.Load(); n != int64(1-when%2) {
+				t.Errorf("%d run while the leader is %q", n, leader)
+			}
+		}
+		h.stop()
+		if n := running.Load(); n != 0 {
+			t.Errorf("%d run after the stop", n)
+		}
+	})
+
 	scenario(t, "a task that fails is tried again, more and more slowly", func(t *testing.T) {
 		h, runs := counting(t, "", errors.New("the disk is full"))
 		h.advance(10 * time.Minute)
