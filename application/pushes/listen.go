@@ -87,7 +87,7 @@ func (f *Follower) conduit(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("ask for the conduits: %w", err)
 	}
 	id := state.Transport.Conduit
-	if state.Client != f.cfg.Client || !slices.Contains(all, id) {
+	if !slices.Contains(all, id) { // it has gone, or is of another application
 		if id, err = f.conduits.CreateConduit(ctx); err != nil {
 			return "", fmt.Errorf("make a conduit: %w", err)
 		}

@@ -1,6 +1,10 @@
 package eventsub_test
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -153,6 +157,15 @@ func TestTheSubscriptionsAreAskedForAfterARevocationAndEveryTenMinutes(t *testin
 		"after a revocation":           {eventsub.State{ListedAt: now.Add(-time.Minute), RevokedAt: now.Add(-time.Hour)}, false},
 	} {
 		equal(t, name, c.state.ListDue(now), c.want)
+	}
+}
+
+func TestWithoutASecretEveryWebhookIsForged(t *testing.T) {
+	mac := hmac.New(sha256.New, nil)
+	_, _ = mac.Write([]byte("m1" + now.Format(time.RFC3339)))
+	_, err := eventsub.Secret("").Read(eventsub.Header{ID: "m1", Timestamp: now.Format(time.RFC3339), Signature: "sha256=" + hex.EncodeToString(mac.Sum(nil))}, nil, now)
+	if refusal, is := errors.AsType[*monitor.Error](err); !is || refusal.Code != eventsub.Forged {
+		t.Errorf("the error is %v", err)
 	}
 }
 
