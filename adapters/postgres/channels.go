@@ -22,7 +22,7 @@ import (
 type ChannelStore struct{ db *database }
 
 const selectChannels = `
-	SELECT c.id, c.address, c.source_id, c.handle, c.title, c.callback_url, c.config, c.metadata_text, c.cookie_jar, c.reading, c.next_at, c.created_at, c.stopped_at
+	SELECT c.id, c.address, c.source_id, c.handle, c.title, c.callback_url, c.config, c.metadata_text, c.cookie_jar, c.reading, c.next_at, c.created_at, c.stopped_at, c.pushed_at
 	FROM channels c`
 
 type channelRow struct {
@@ -39,13 +39,14 @@ type channelRow struct {
 	NextAt      time.Time    `db:"next_at"`
 	CreatedAt   time.Time    `db:"created_at"`
 	StoppedAt   sql.NullTime `db:"stopped_at"`
+	PushedAt    sql.NullTime `db:"pushed_at"`
 }
 
 func (r channelRow) toChannel() (channel.Channel, error) {
 	c := channel.Channel{
 		ID: r.ID, Address: channel.Address(r.Address), SourceID: r.SourceID, Handle: r.Handle, Title: r.Title,
 		Template:  channel.Template{CallbackURL: monitor.CallbackURL(r.CallbackURL), Metadata: json.RawMessage(r.Metadata), Jar: r.Jar},
-		CreatedAt: r.CreatedAt.UTC(), StoppedAt: timeOrZero(r.StoppedAt),
+		CreatedAt: r.CreatedAt.UTC(), StoppedAt: timeOrZero(r.StoppedAt), PushedAt: timeOrZero(r.PushedAt),
 	}
 	err := errors.Join(json.Unmarshal(r.Config, &c.Template.Config), json.Unmarshal(r.Reading, &c.Reading))
 	c.Reading.NextAt = r.NextAt.UTC()
@@ -293,8 +294,10 @@ func (s *ChannelStore) SaveLook(ctx context.Context, c channel.Channel, events [
 	}
 	err = s.db.inTx(ctx, "store a look at channel "+c.ID, func(tx *sqlx.Tx) error {
 		result, err := tx.ExecContext(ctx, `
-			UPDATE channels SET source_id = $2, handle = $3, title = $4, reading = CAST($5 AS jsonb), next_at = $6 WHERE id = $1 AND stopped_at IS NULL`,
-			c.ID, c.SourceID, c.Handle, c.Title, reading, c.Reading.NextAt.UTC())
+			UPDATE channels SET source_id = $2, handle = $3, title = $4, reading = CAST($5 AS jsonb),
+				next_at = CASE WHEN pushed_at IS DISTINCT FROM $7 THEN LEAST(next_at, $6) ELSE $6 END -- pushed during the look
+			WHERE id = $1 AND stopped_at IS NULL`,
+			c.ID, c.SourceID, c.Handle, c.Title, reading, c.Reading.NextAt.UTC(), nullTime(c.PushedAt))
 		if err != nil {
 			return err
 		}

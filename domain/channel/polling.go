@@ -1,6 +1,7 @@
 package channel
 
 import (
+	"slices"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/backoff"
@@ -18,6 +19,9 @@ const (
 	startsCountFor  = 60 * 24 * time.Hour
 	seenBetween     = 30 * time.Minute // a stream that is live at once began since the look before, if that is no longer ago
 	opinionInterval = time.Hour
+
+	pushedInterval = 30 * time.Second // after a push, for as long as the page does not show the stream
+	pushedFor      = 3 * time.Minute
 )
 
 // UnreadableAfter is how long a channel cannot be read before that is told.
@@ -40,6 +44,16 @@ func (r Reading) next(now time.Time, jitter float64) time.Time {
 		interval = UsualInterval
 	}
 	return now.Add(time.Duration(float64(interval) * (1 - jitterShare*jitter)))
+}
+
+// nextAfter returns when the page is read again after it has shown some streams. One that begins is pushed before the page shows it.
+func (c Channel) nextAfter(now time.Time, streams []Stream, jitter float64) time.Time {
+	next := c.Reading.next(now, jitter)
+	shown := slices.ContainsFunc(streams, func(s Stream) bool { return s.State == Live })
+	if soon := now.Add(pushedInterval); !shown && now.Sub(c.PushedAt) < pushedFor && soon.Before(next) {
+		return soon
+	}
+	return next
 }
 
 // usual reports whether at least usualStarts of the newest streams began around this time of day.
