@@ -6,6 +6,8 @@ ALTER TABLE monitors
     ADD COLUMN seq              BIGINT GENERATED ALWAYS AS IDENTITY,
     -- The caller's exact bytes: JSONB reorders keys and drops duplicates (decision A3).
     ADD COLUMN metadata_text    TEXT,
+    -- Texts by name (section 16.8).
+    ADD COLUMN labels           JSONB NOT NULL DEFAULT '{}',
     -- What GET shows besides the status (section 3.3, decision S14).
     ADD COLUMN stream_status    VARCHAR(20) NOT NULL DEFAULT 'unknown',
     ADD COLUMN health_video     VARCHAR(20) NOT NULL DEFAULT 'unknown',
@@ -17,7 +19,7 @@ ALTER TABLE monitors
     ADD COLUMN reason           VARCHAR(64) NOT NULL DEFAULT '',
     -- Of the newest worker launched: reports of an older one are refused (decision O2).
     ADD COLUMN generation       INT NOT NULL DEFAULT 0,
-    -- Counts the changes of config, callback_url and metadata (section 16.6). A worker with an
+    -- Counts the changes of config, callback_url, metadata and labels (section 16.6). A worker with an
     -- older one requests its assignment again.
     ADD COLUMN revision         INT NOT NULL DEFAULT 0,
     -- The watcher's state, for a worker that starts again (decision S11), encrypted by SECRETS_KEY.
@@ -74,6 +76,9 @@ CREATE INDEX idx_monitors_ended ON monitors (ended_at, id) WHERE ended_at IS NOT
 -- The earlier streams of a channel that had a planned start (section 16.7). A name may be longer than an index takes.
 CREATE INDEX idx_monitors_channel ON monitors (left(metadata ->> 'channel_name', 100), ended_at)
     WHERE ended_at IS NOT NULL AND config ->> 'scheduled_start_time' IS NOT NULL;
+
+-- The lists of those with labels, active or ended (section 16.8).
+CREATE INDEX idx_monitors_labels ON monitors USING gin (labels jsonb_path_ops) WITH (gin_pending_list_limit = 512);
 
 -- The pairs of neighbouring characters of a text. A text has every pair of each text within it.
 -- +goose StatementBegin

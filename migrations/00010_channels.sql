@@ -7,9 +7,10 @@ CREATE TABLE channels (
     source_id     TEXT        NOT NULL DEFAULT '',   -- of the source, such as UC…; '': not known yet
     handle        TEXT        NOT NULL DEFAULT '',
     title         TEXT        NOT NULL DEFAULT '',
-    callback_url  TEXT        NOT NULL,              -- this and the next three: what its streams are registered with
+    callback_url  TEXT        NOT NULL,              -- this and the next four: what its streams are registered with
     config        JSONB       NOT NULL,
     metadata_text TEXT        NOT NULL,              -- the caller's exact bytes
+    labels        JSONB       NOT NULL DEFAULT '{}', -- texts by name
     cookie_jar    TEXT        NOT NULL DEFAULT '',
     reading       JSONB       NOT NULL,              -- how its page was read: a channel.Reading
     next_at       TIMESTAMPTZ NOT NULL,              -- when the page is read again

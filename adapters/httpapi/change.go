@@ -31,12 +31,12 @@ func (h monitorHandlers) change(c *gin.Context, id monitor.ID) error {
 // the wrong fields, which package monitors refuses with its own.
 func readChange(raw []byte) (monitors.Change, error) {
 	var change monitors.Change
-	body, err := readObject(raw, "", "stream_url", "callback_url", "config", "metadata")
+	body, err := readObject(raw, "", "stream_url", "callback_url", "config", "metadata", "labels")
 	if err != nil {
 		return change, err
 	}
 	change.StreamURL, change.CallbackURL = body.string("stream_url"), body.callback()
-	change.Metadata = body.fields["metadata"]
+	change.Metadata, change.Labels = body.fields["metadata"], readLabels(body)
 	change.Config, change.Unreadable = readConfig(body, "") // null is refused
 	return change, nil
 }

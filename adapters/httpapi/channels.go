@@ -31,6 +31,7 @@ type channelBody struct {
 	Title      *string         `json:"title"`
 	Config     monitor.Config  `json:"config"`
 	Metadata   json.RawMessage `json:"metadata"`
+	Labels     monitor.Labels  `json:"labels"`
 	CookieJar  *string         `json:"cookie_jar"`
 	CreatedAt  time.Time       `json:"created_at"`
 	StoppedAt  *time.Time      `json:"stopped_at"`
@@ -82,7 +83,7 @@ func (h channelHandlers) channelOf(c channel.Channel) channelBody {
 	r := c.Reading
 	body := channelBody{
 		ChannelID: c.ID, ChannelURL: c.Address, SourceID: wire.OrNull(c.SourceID), Handle: wire.OrNull(c.Handle), Title: wire.OrNull(c.Title),
-		Config: c.Template.Config, Metadata: c.Template.Metadata, CookieJar: wire.OrNull(c.Template.Jar),
+		Config: c.Template.Config, Metadata: c.Template.Metadata, Labels: c.Template.Labels, CookieJar: wire.OrNull(c.Template.Jar),
 		CreatedAt: h.localTime(c.CreatedAt), StoppedAt: h.localTimeOrNull(&c.StoppedAt),
 		Reading: readingBody{
 			h.localTimeOrNull(&r.ReadAt), wire.OrNull(r.By), h.localTimeOrNull(&r.NextAt), r.Failures, h.localTimeOrNull(&r.FailingSince),
@@ -128,12 +129,12 @@ func readChannel(c *gin.Context, known ...string) (address string, ch channels.C
 }
 
 // channelFields are those of a registration and of a change.
-var channelFields = []string{"callback_url", "config", "metadata", "cookie_jar"}
+var channelFields = []string{"callback_url", "config", "metadata", "labels", "cookie_jar"}
 
 func templateOf(o *object) (address string, ch channels.Change, err error) {
 	o.text("channel", &address)
 	ch.CallbackURL, ch.Jar = o.callback(), o.stringOrNull("cookie_jar")
-	ch.Metadata = o.fields["metadata"]
+	ch.Metadata, ch.Labels = o.fields["metadata"], readLabels(o)
 	config, refused := readConfig(o, monitor.EndMonitor)
 	ch.Config, ch.Unreadable = config.Apply, refused
 	return address, ch, nil

@@ -168,8 +168,8 @@ func TestARefusedChannelIsToldWhatIsAccepted(t *testing.T) { // section 20
 
 func TestManyChannelsAreRegisteredFromCSV(t *testing.T) { // section 20.1
 	api := newTestAPI(t)
-	const file = "channel,callback_url,preset,cookie_jar,metadata.team\r\n" +
-		"@one,https://example.com/hook,talk,members,night\r\nnonsense,,,,\r\nhttps://www.youtube.com/@One,https://example.com/hook,,,\r\n"
+	const file = "channel,callback_url,preset,cookie_jar,metadata.team,labels.show\r\n" +
+		"@one,https://example.com/hook,talk,members,night,朝\r\nnonsense,,,,,\r\nhttps://www.youtube.com/@One,https://example.com/hook,,,,\r\n"
 	send := func(path string) string {
 		r := newRequest("POST", path, strings.NewReader(file))
 		r.Header.Set("Content-Type", "text/csv")
@@ -195,7 +195,7 @@ func TestManyChannelsAreRegisteredFromCSV(t *testing.T) { // section 20.1
 		t.Errorf("it says %s", got)
 	}
 	c := api.list("/api/v1/channels", "channels")[0].(map[string]any)
-	if c["cookie_jar"] != "members" || fmt.Sprint(c["metadata"]) != "map[team:night]" || c["config"].(map[string]any)["preset"] != "talk" {
+	if c["cookie_jar"] != "members" || fmt.Sprint(c["metadata"]) != "map[team:night]" || fmt.Sprint(c["labels"]) != "map[show:朝]" || c["config"].(map[string]any)["preset"] != "talk" {
 		t.Errorf("registered is %v", c)
 	}
 	if problems := api.post("/api/v1/channels/preview", `{"channel":"@one"}`).hasStatus(http.StatusOK).json()["problems"]; !strings.Contains(fmt.Sprint(problems), "DUPLICATE_CHANNEL") {

@@ -14,8 +14,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// metadataColumn begins the name of a column that holds one member of metadata.
-const metadataColumn = "metadata."
+// textObjects are the fields that a column named FIELD.NAME gives one text.
+var textObjects = []string{"labels", "metadata"}
 
 // configColumns are the columns of config: its fields, and the path of each setting of an optional
 // detector.
@@ -34,8 +34,8 @@ const maxColumns = 200
 
 // readCSV returns the rows of a CSV file (RFC 4180) as registrations
 // in JSON. The first row names the columns: those of the form, and
-// metadata. The cells of detectors and metadata are JSON objects. A column detectors.NAME.FIELD has
-// numbers, which switch the detector on; metadata.NAME has texts. An empty cell is left out, and null is null. readCSV
+// textObjects. The cells of these and of detectors are JSON objects. A column detectors.NAME.FIELD has
+// numbers, which switch the detector on; labels.NAME and metadata.NAME have texts. An empty cell is left out, and null is null. readCSV
 // refuses a file that is no CSV, has an unknown or repeated column, more than maxColumns columns, or
 // more than monitors.MaxBatch rows.
 func readCSV(body []byte, form batchForm) ([]json.RawMessage, error) {
@@ -75,10 +75,10 @@ func checkColumns(columns []string, form batchForm) error {
 	seen := map[string]bool{}
 	for i, name := range columns {
 		switch {
-		case name == "metadata", slices.Contains(form.columns, name), slices.Contains(form.config, name):
-		case len(name) > len(metadataColumn) && strings.HasPrefix(name, metadataColumn):
+		case slices.Contains(textObjects, name), slices.Contains(form.columns, name), slices.Contains(form.config, name):
+		case isText(name):
 		default:
-			return refusef(monitor.InvalidConfig, "column %d is %.40q; accepted are %s, metadata, metadata.NAME, %s",
+			return refusef(monitor.InvalidConfig, "column %d is %.40q; accepted are %s, labels, labels.NAME, metadata, metadata.NAME, %s",
 				i+1, name, strings.Join(form.columns, ", "), strings.Join(form.config, ", "))
 		}
 		if seen[name] {
@@ -92,19 +92,22 @@ func checkColumns(columns []string, form batchForm) error {
 // registrationOf returns the registration of one row. A cell that is no number, where the
 // field needs one, becomes a string: the registration is then refused with its text.
 func registrationOf(columns []string, inConfig map[string]bool, row []string) json.RawMessage {
-	registration, config, members, settings := map[string]any{}, map[string]any{}, map[string]any{}, map[string]map[string]any{}
+	registration, config, texts, settings := map[string]any{}, map[string]any{}, map[string]map[string]any{}, map[string]map[string]any{}
 	for i, name := range columns {
 		cell := row[i]
 		switch {
 		case cell == "":
-		case strings.HasPrefix(name, metadataColumn):
-			members[strings.TrimPrefix(name, metadataColumn)] = cell
-		case name == "metadata" && json.Valid([]byte(cell)):
+		case isText(name):
+			field, member, _ := strings.Cut(name, ".")
+			addMember(texts, field, member, cell)
+		case slices.Contains(textObjects, name) && json.Valid([]byte(cell)):
 			registration[name] = json.RawMessage(cell)
 		case name == "detectors" && json.Valid([]byte(cell)):
 			config[name] = json.RawMessage(cell)
 		case inConfig[name] && strings.Contains(name, "."):
-			addToDetector(settings, name, numberOrText(cell))
+			_, path, _ := strings.Cut(name, ".")
+			detector, field, _ := strings.Cut(path, ".")
+			addMember(settings, detector, field, numberOrText(cell))
 		case inConfig[name]:
 			config[name] = numberOrText(cell)
 		case cell == "null":
@@ -119,8 +122,10 @@ func registrationOf(columns []string, inConfig map[string]bool, row []string) js
 	if len(config) > 0 {
 		registration["config"] = config
 	}
-	if _, whole := registration["metadata"]; !whole && len(members) > 0 {
-		registration["metadata"] = members
+	for field, members := range texts {
+		if _, whole := registration[field]; !whole {
+			registration[field] = members
+		}
 	}
 	raw, err := json.Marshal(registration)
 	if err != nil {
@@ -137,14 +142,18 @@ func numberOrText(cell string) any {
 	return cell
 }
 
-// addToDetector adds the value of a column detectors.NAME.FIELD.
-func addToDetector(settings map[string]map[string]any, column string, value any) {
-	_, path, _ := strings.Cut(column, ".")
-	name, field, _ := strings.Cut(path, ".")
-	if settings[name] == nil {
-		settings[name] = map[string]any{}
+// isText reports whether a column is FIELD.NAME of one of textObjects.
+func isText(column string) bool {
+	field, name, _ := strings.Cut(column, ".")
+	return name != "" && slices.Contains(textObjects, field)
+}
+
+// addMember adds a member to one of several objects.
+func addMember(objects map[string]map[string]any, name, member string, value any) {
+	if objects[name] == nil {
+		objects[name] = map[string]any{}
 	}
-	settings[name][field] = value
+	objects[name][member] = value
 }
 
 func notCSV(err error) error {

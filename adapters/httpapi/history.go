@@ -1,9 +1,11 @@
 package httpapi
 
 import (
+	"maps"
 	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +16,7 @@ import (
 	histories "github.com/stream-monitor/stream-monitor/application/history"
 	"github.com/stream-monitor/stream-monitor/domain/history"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/wire"
 )
 
 // historyHandlers answers the requests about the history (section 16.3).
@@ -128,6 +131,7 @@ type statisticsBody struct {
 	From     time.Time               `json:"from"`
 	To       time.Time               `json:"to"`
 	Total    totalsBody              `json:"total"`
+	Groups   []groupStatisticsBody   `json:"groups,omitempty"`
 	Monitors []monitorStatisticsBody `json:"monitors"`
 	Periods  []periodBody            `json:"periods"`
 }
@@ -149,6 +153,11 @@ type monitorStatisticsBody struct {
 	totalsBody
 }
 
+type groupStatisticsBody struct {
+	Value *string `json:"value"` // null: of the monitors without the label
+	totalsBody
+}
+
 type periodBody struct {
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
@@ -157,11 +166,11 @@ type periodBody struct {
 
 // statistics is GET /api/v1/statistics.
 func (h historyHandlers) statistics(c *gin.Context) error {
-	query, err := readQuery(c, "by", "zone", "from", "to", "monitor_id")
+	query, err := readQuery(c, "by", "zone", "from", "to", "monitor_id", labelParameter, "group")
 	if err != nil {
 		return err
 	}
-	q := histories.StatisticsQuery{By: history.Unit(query.Get("by")), Zone: h.zone}
+	q := histories.StatisticsQuery{By: history.Unit(query.Get("by")), Zone: h.zone, Group: query.Get("group")}
 	if q.From, q.To, err = fromTo(query); err != nil {
 		return err
 	}
@@ -175,6 +184,9 @@ func (h historyHandlers) statistics(c *gin.Context) error {
 			return err
 		}
 	}
+	if q.Labels, err = readLabelFilter(query); err != nil {
+		return err
+	}
 	found, err := h.service.Statistics(c.Request.Context(), q)
 	if err != nil {
 		return err
@@ -185,6 +197,9 @@ func (h historyHandlers) statistics(c *gin.Context) error {
 		From: shown(found.Periods[0].From), To: shown(found.Periods[len(found.Periods)-1].To),
 		Total:    totalsOf(found.Total),
 		Monitors: make([]monitorStatisticsBody, 0, len(found.Monitors)), Periods: make([]periodBody, 0, len(found.Periods)),
+	}
+	for _, value := range slices.Sorted(maps.Keys(found.Groups)) {
+		body.Groups = append(body.Groups, groupStatisticsBody{wire.OrNull(value), totalsOf(found.Groups[value])})
 	}
 	for _, id := range found.MonitorIDs() {
 		body.Monitors = append(body.Monitors, monitorStatisticsBody{id, totalsOf(*found.Monitors[id])})

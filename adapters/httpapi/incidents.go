@@ -28,6 +28,7 @@ type incidentBody struct {
 	feed.Incident
 
 	StreamURL monitor.StreamURL `json:"stream_url"`
+	Labels    monitor.Labels    `json:"labels"`
 	QuietSec  int64             `json:"quiet_sec"`
 	UpdatedAt time.Time         `json:"updated_at"`
 
@@ -37,7 +38,7 @@ type incidentBody struct {
 
 func (h incidentHandlers) body(i incidents.Incident) incidentBody {
 	return incidentBody{
-		Incident: feed.NewIncidentIn(i.MonitorID, i.Incident, h.zone), StreamURL: i.StreamURL, QuietSec: int64(i.Quiet / time.Second), UpdatedAt: h.localTime(i.UpdatedAt),
+		Incident: feed.NewIncidentIn(i.MonitorID, i.Incident, h.zone), StreamURL: i.StreamURL, Labels: i.Labels, QuietSec: int64(i.Quiet / time.Second), UpdatedAt: h.localTime(i.UpdatedAt),
 	}
 }
 
@@ -48,7 +49,7 @@ type incidentListBody struct {
 
 // list is GET /api/v1/incidents.
 func (h incidentHandlers) list(c *gin.Context) error {
-	query, err := readQuery(c, "state", "condition", "severity", "monitor_id", "from", "to", "after", "limit")
+	query, err := readQuery(c, "state", "condition", "severity", "monitor_id", labelParameter, "from", "to", "after", "limit")
 	if err != nil {
 		return err
 	}
@@ -106,8 +107,9 @@ func readIncidentFilter(query url.Values) (f incidents.Filter, wrong []error) {
 		}
 	}
 	before, err := incidentCursor.readSeq(query, "after")
-	f.Before = before
-	return f, append(wrong, err)
+	labels, labelErr := readLabelFilter(query)
+	f.Before, f.Labels = before, labels
+	return f, append(wrong, err, labelErr)
 }
 
 type incidentLineBody struct {

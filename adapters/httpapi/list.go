@@ -35,6 +35,7 @@ type listedMonitorBody struct {
 	BlindSince         *time.Time           `json:"blind_since"`
 	ScheduledStartTime *time.Time           `json:"scheduled_start_time"`
 	Metadata           json.RawMessage      `json:"metadata"`
+	Labels             monitor.Labels       `json:"labels"`
 	Revision           int                  `json:"revision"`
 	Incident           *openIncidentBody    `json:"incident"`
 	RecordParkedSince  *time.Time           `json:"record_parked_since,omitempty"`
@@ -52,7 +53,7 @@ type openIncidentBody struct {
 
 // list is GET /api/v1/monitors (sections 3.4, 16.6).
 func (h monitorHandlers) list(c *gin.Context) error {
-	query, err := readQuery(c, "status", "trouble", "blind", "live", "q", "after", "limit", "offset")
+	query, err := readQuery(c, "status", "trouble", "blind", "live", labelParameter, "q", "after", "limit", "offset")
 	if err != nil {
 		return err
 	}
@@ -87,6 +88,9 @@ func readMonitorQuery(query url.Values) (q monitors.MonitorQuery, err error) {
 			return q, err
 		}
 	}
+	if q.Labels, err = readLabelFilter(query); err != nil {
+		return q, err
+	}
 	q.Text = query.Get("q")
 	if q.Before, err = monitorCursor.readSeq(query, "after"); err != nil {
 		return q, err
@@ -109,6 +113,7 @@ func (h monitorHandlers) listedMonitorBody(m monitors.ListedMonitor) listedMonit
 		BlindSince:         h.localTimeOrNull(&m.Visibility.BlindSince),
 		ScheduledStartTime: h.localTimeOrNull(m.Config.ScheduledStartTime),
 		Metadata:           m.Metadata,
+		Labels:             m.Labels,
 		Revision:           m.Revision,
 		Incident:           h.openIncident(m.Incident),
 		RecordParkedSince:  h.localTimeOrNull(&m.RecordParkedSince),

@@ -25,7 +25,7 @@ func readQuery(c *gin.Context, known ...string) (url.Values, error) {
 		if !slices.Contains(known, name) {
 			return nil, refusef(monitor.InvalidConfig, "%.40q is not a parameter; accepted are %s", name, strings.Join(known, ", "))
 		}
-		if len(values) > 1 {
+		if len(values) > 1 && name != labelParameter {
 			return nil, refusef(monitor.InvalidConfig, "%s is given twice", name)
 		}
 	}

@@ -32,13 +32,14 @@ func requestOf(c *gin.Context) (monitors.Request, error) {
 // lists the wrong fields, which package monitors refuses with its own.
 func readRegistration(raw []byte) (monitors.Request, error) {
 	r := monitors.Request{Config: monitor.DefaultConfig()}
-	body, err := readObject(raw, "", "stream_url", "callback_url", "config", "metadata")
+	body, err := readObject(raw, "", "stream_url", "callback_url", "config", "metadata", "labels")
 	if err != nil {
 		return r, err
 	}
 	body.text("stream_url", &r.StreamURL)
 	r.CallbackURL = body.callback()
 	r.Metadata = body.fields["metadata"]
+	r.Labels = monitor.Labels{}.With(readLabels(body))
 	config, refused := readConfig(body, monitor.EndMonitor)
 	config.Apply(&r.Config)
 	r.Headers, r.TokenURL = config.Headers, config.TokenURL

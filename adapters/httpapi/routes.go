@@ -29,7 +29,7 @@ func readMatch(o *object) *notify.Match {
 		o.refuse("match", "an object")
 		return nil
 	}
-	inner := o.object("match", "events", "conditions", "min_severity", "monitors", "metadata", "hints")
+	inner := o.object("match", "events", "conditions", "min_severity", "monitors", "metadata", "labels", "hints")
 	if inner == nil {
 		return nil
 	}
@@ -49,17 +49,25 @@ func readMatch(o *object) *notify.Match {
 	if severity, given := inner.number(monitor.Setting{Field: "min_severity", Whole: true, Min: 0, Max: incident.MaxSeverity}); given {
 		m.MinSeverity = int(severity)
 	}
-	if metadata := inner.values("metadata"); metadata != nil {
-		m.Metadata = map[string]string{}
-		for path, wanted := range metadata {
-			if wanted == nil {
-				inner.refusef("metadata", "match.metadata.%.60s is null; accepted is a string", path)
-				continue
-			}
-			m.Metadata[path] = *wanted
-		}
-	}
+	m.Metadata, m.Labels = readTexts(inner, "metadata"), readTexts(inner, "labels")
 	return m
+}
+
+// readTexts reads an object of strings of a match; nil: it is missing.
+func readTexts(match *object, name string) map[string]string {
+	given := match.values(name)
+	if given == nil {
+		return nil
+	}
+	texts := map[string]string{}
+	for of, wanted := range given {
+		if wanted == nil {
+			match.refusef(name, "match.%s.%.60s is null; accepted is a string", name, of)
+			continue
+		}
+		texts[of] = *wanted
+	}
+	return texts
 }
 
 type routeListBody struct {
@@ -171,7 +179,7 @@ func (h routeHandlers) order(c *gin.Context) error {
 
 // readQuestion reads what the routes are asked about.
 func readQuestion(c *gin.Context) (q routing.Question, err error) {
-	o, err := readFields(c, "event_id", "incident_id", "event_type", "conditions", "severity", "monitor_id", "channel_id", "metadata")
+	o, err := readFields(c, "event_id", "incident_id", "event_type", "conditions", "severity", "monitor_id", "channel_id", "metadata", "labels")
 	if err != nil {
 		return q, err
 	}
@@ -214,6 +222,7 @@ func readQuestion(c *gin.Context) (q routing.Question, err error) {
 	if value[map[string]json.RawMessage](o, "metadata", "an object") != nil {
 		q.Metadata = o.fields["metadata"]
 	}
+	q.Labels = monitor.Labels{}.With(readLabels(o))
 	q.Unreadable = o.refused
 	return q, nil
 }
@@ -234,6 +243,7 @@ type subjectBody struct {
 	MonitorID  *monitor.ID       `json:"monitor_id"`
 	ChannelID  *string           `json:"channel_id"`
 	Metadata   map[string]string `json:"metadata"`
+	Labels     monitor.Labels    `json:"labels"`
 }
 
 type explainedRouteBody struct {
@@ -279,7 +289,7 @@ func (h routeHandlers) explain(c *gin.Context) error {
 func (h routeHandlers) explanationBody(e routing.Explanation) explanationBody {
 	s := e.Subject
 	body := explanationBody{
-		subjectBody{wire.OrNull(s.EventID), wire.OrNull(s.EventType), wire.OrNull(s.IncidentID), append([]incident.Name{}, s.Conditions...), s.Severity, wire.OrNull(s.MonitorID), wire.OrNull(s.ChannelID), s.Metadata},
+		subjectBody{wire.OrNull(s.EventID), wire.OrNull(s.EventType), wire.OrNull(s.IncidentID), append([]incident.Name{}, s.Conditions...), s.Severity, wire.OrNull(s.MonitorID), wire.OrNull(s.ChannelID), s.Metadata, s.Labels},
 		[]explainedRouteBody{}, []explainedSilenceBody{}, []explainedTargetBody{},
 	}
 	if body.Subject.Metadata == nil {

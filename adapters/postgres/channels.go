@@ -22,7 +22,7 @@ import (
 type ChannelStore struct{ db *database }
 
 const selectChannels = `
-	SELECT c.id, c.address, c.source_id, c.handle, c.title, c.callback_url, c.config, c.metadata_text, c.cookie_jar, c.reading, c.next_at, c.created_at, c.stopped_at, c.pushed_at
+	SELECT c.id, c.address, c.source_id, c.handle, c.title, c.callback_url, c.config, c.metadata_text, c.labels, c.cookie_jar, c.reading, c.next_at, c.created_at, c.stopped_at, c.pushed_at
 	FROM channels c`
 
 type channelRow struct {
@@ -34,6 +34,7 @@ type channelRow struct {
 	CallbackURL string       `db:"callback_url"`
 	Config      []byte       `db:"config"`
 	Metadata    string       `db:"metadata_text"`
+	Labels      labels       `db:"labels"`
 	Jar         string       `db:"cookie_jar"`
 	Reading     []byte       `db:"reading"`
 	NextAt      time.Time    `db:"next_at"`
@@ -45,7 +46,7 @@ type channelRow struct {
 func (r channelRow) toChannel() (channel.Channel, error) {
 	c := channel.Channel{
 		ID: r.ID, Address: channel.Address(r.Address), SourceID: r.SourceID, Handle: r.Handle, Title: r.Title,
-		Template:  channel.Template{CallbackURL: monitor.CallbackURL(r.CallbackURL), Metadata: json.RawMessage(r.Metadata), Jar: r.Jar},
+		Template:  channel.Template{CallbackURL: monitor.CallbackURL(r.CallbackURL), Metadata: json.RawMessage(r.Metadata), Labels: monitor.Labels(r.Labels), Jar: r.Jar},
 		CreatedAt: r.CreatedAt.UTC(), StoppedAt: timeOrZero(r.StoppedAt), PushedAt: timeOrZero(r.PushedAt),
 	}
 	err := errors.Join(json.Unmarshal(r.Config, &c.Template.Config), json.Unmarshal(r.Reading, &c.Reading))
@@ -140,9 +141,9 @@ func (s *ChannelStore) createChannel(ctx context.Context, c channel.Channel, aft
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, `
-			INSERT INTO channels (id, address, source_id, handle, title, callback_url, config, metadata_text, cookie_jar, reading, next_at, created_at)
-			VALUES ($1, $2, $3, $4, $5, $6, CAST($7 AS jsonb), $8, $9, CAST($10 AS jsonb), $11, $12) ON CONFLICT (id) DO NOTHING`,
-			c.ID, c.Address, c.SourceID, c.Handle, c.Title, c.Template.CallbackURL, config, string(c.Template.Metadata), c.Template.Jar, reading, c.Reading.NextAt.UTC(), c.CreatedAt.UTC()); err != nil {
+			INSERT INTO channels (id, address, source_id, handle, title, callback_url, config, metadata_text, cookie_jar, reading, next_at, created_at, labels)
+			VALUES ($1, $2, $3, $4, $5, $6, CAST($7 AS jsonb), $8, $9, CAST($10 AS jsonb), $11, $12, CAST($13 AS jsonb)) ON CONFLICT (id) DO NOTHING`,
+			c.ID, c.Address, c.SourceID, c.Handle, c.Title, c.Template.CallbackURL, config, string(c.Template.Metadata), c.Template.Jar, reading, c.Reading.NextAt.UTC(), c.CreatedAt.UTC(), labels(c.Template.Labels)); err != nil {
 			return err
 		}
 		var count int
@@ -251,8 +252,8 @@ func (s *ChannelStore) ChangeChannel(ctx context.Context, id string, change func
 			return err
 		}
 		_, err = tx.ExecContext(ctx, `
-			UPDATE channels SET callback_url = $2, config = CAST($3 AS jsonb), metadata_text = $4, cookie_jar = $5, next_at = $6, stopped_at = $7 WHERE id = $1`,
-			id, changed.Template.CallbackURL, config, string(changed.Template.Metadata), changed.Template.Jar, changed.Reading.NextAt.UTC(), nullTime(changed.StoppedAt))
+			UPDATE channels SET callback_url = $2, config = CAST($3 AS jsonb), metadata_text = $4, cookie_jar = $5, next_at = $6, stopped_at = $7, labels = CAST($8 AS jsonb) WHERE id = $1`,
+			id, changed.Template.CallbackURL, config, string(changed.Template.Metadata), changed.Template.Jar, changed.Reading.NextAt.UTC(), nullTime(changed.StoppedAt), labels(changed.Template.Labels))
 		return err
 	})
 	return changed, err

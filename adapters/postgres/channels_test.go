@@ -24,7 +24,7 @@ import (
 func newChannel(n int) channel.Channel {
 	return channel.Channel{
 		ID: newID(), Address: channel.Address(fmt.Sprintf("https://www.youtube.com/@channel%d", n)), CreatedAt: noon,
-		Template: channel.Template{CallbackURL: "https://example.com/hook", Config: monitor.DefaultConfig(), Metadata: json.RawMessage(`{"team": "a", "b":1}`), Jar: "members"},
+		Template: channel.Template{CallbackURL: "https://example.com/hook", Config: monitor.DefaultConfig(), Metadata: json.RawMessage(`{"team": "a", "b":1}`), Labels: monitor.Labels{"team": "朝"}, Jar: "members"},
 		Reading:  channel.Reading{NextAt: noon},
 	}
 }
@@ -119,7 +119,7 @@ func stopChannel(t testing.TB, s *postgres.Store, id string) {
 func TestThereAreAtMostAThousandChannels(t *testing.T) {
 	s, db := newStore(t)
 	c := createChannel(t, s, 0)
-	alter(t, db, `INSERT INTO channels SELECT gen_random_uuid(), address || n, '', '', '', callback_url, config, metadata_text, '', reading, next_at, created_at FROM channels, generate_series(1, $1) AS n`, channels.MaxChannels-1)
+	alter(t, db, `INSERT INTO channels SELECT gen_random_uuid(), address || n, '', '', '', callback_url, config, metadata_text, labels, '', reading, next_at, created_at FROM channels, generate_series(1, $1) AS n`, channels.MaxChannels-1)
 	requireCode(t, s.CreateChannel(t.Context(), newChannel(1)), monitor.InvalidConfig)
 	stopChannel(t, s, c.ID)
 	check(t, s.CreateChannel(t.Context(), newChannel(1)))
@@ -359,7 +359,7 @@ func TestEventsOfChannelsAreExplained(t *testing.T) { // section 20.4
 	c := createChannel(t, s, 1)
 	c.Title = "Orbit"
 	check(t, s.SaveLook(t.Context(), c, []channel.Event{{Type: event.StreamFound, At: noon, Stream: &channel.StreamFound{Title: "talk"}}, {Type: event.ChannelReadable, At: noon, Gap: &channel.Gap{Since: noon, Until: &noon}}}))
-	want := notify.Subject{EventType: event.StreamFound, ChannelID: c.ID, Metadata: map[string]string{"team": "a", "b": "1", "channel_name": "Orbit", "stream_title": "talk"}}
+	want := notify.Subject{EventType: event.StreamFound, ChannelID: c.ID, Metadata: map[string]string{"team": "a", "b": "1", "channel_name": "Orbit", "stream_title": "talk"}, Labels: monitor.Labels{"team": "朝"}}
 	for _, kind := range []event.Type{event.StreamFound, event.ChannelReadable} {
 		var id string
 		check(t, db.QueryRow(`SELECT id FROM channel_events WHERE event_type = $1`, kind).Scan(&id))

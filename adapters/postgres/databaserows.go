@@ -12,10 +12,10 @@ import (
 )
 
 // selectMonitor reads monitorRows. selectActive reads those of the monitors that need
-// a worker. It leaves out the snapshots, because they may be long. It leaves out hints and
+// a worker. It leaves out the snapshots, because they may be long. It leaves out labels, hints and
 // statistics, too: each gateway reads it every 5 s, and decides nothing by them.
 const (
-	monitorColumns = ownColumns + `, holding.hints, ` + youngIngest + ` AS ingest,
+	monitorColumns = ownColumns + `, m.labels, holding.hints, ` + youngIngest + ` AS ingest,
 		s.total_segments, s.blackout_events, s.silence_events, s.detector_events, s.last_check_at`
 	ownColumns = `
 		m.id, m.number, m.stream_url, m.callback_url, m.config, m.metadata_text, m.status,
@@ -35,6 +35,7 @@ type monitorRow struct {
 	CallbackURL    string         `db:"callback_url"`
 	Config         []byte         `db:"config"`
 	MetadataText   sql.NullString `db:"metadata_text"`
+	Labels         labels         `db:"labels"` // nil: the query reads none
 	Status         string         `db:"status"`
 	StreamStatus   string         `db:"stream_status"`
 	HealthVideo    string         `db:"health_video"`
@@ -80,6 +81,7 @@ func (r monitorRow) toMonitor() (monitor.Monitor, error) {
 		Number:       r.Number,
 		StreamURL:    monitor.StreamURL(r.StreamURL),
 		CallbackURL:  monitor.CallbackURL(r.CallbackURL),
+		Labels:       monitor.Labels(r.Labels),
 		Status:       monitor.Status(r.Status),
 		StreamStatus: monitor.StreamStatus(r.StreamStatus),
 		Health: monitor.Health{

@@ -16,7 +16,7 @@ import (
 
 // subjectOf returns what routes compare of an event, with the incident that it belongs to; nil: none is known.
 func subjectOf(e event.Event, m lockedMonitor, of *incident.Incident) notify.Subject {
-	s := notify.Subject{EventType: e.Type, MonitorID: m.id, Metadata: notify.FlattenMetadata(m.metadata)}
+	s := notify.Subject{EventType: e.Type, MonitorID: m.id, Metadata: notify.FlattenMetadata(m.metadata), Labels: monitor.Labels(m.labels)}
 	switch {
 	case m.parked:
 		s.Severity, s.Conditions = incident.MaxSeverity, incident.Names()

@@ -34,7 +34,7 @@ type routedIncidentRow struct {
 }
 
 const selectRoutedIncidents = `
-	SELECT ` + incidentColumns + `, m.number, m.stream_url, m.metadata_text, m.unseen, i.unrouted,
+	SELECT ` + incidentColumns + `, m.number, m.stream_url, m.metadata_text, m.labels, m.unseen, i.unrouted,
 	       CASE WHEN i.reopened > 0 THEN (SELECT max(l.at) FROM incident_log l WHERE l.incident_id = i.id AND l.kind = 'reopened') END AS reopened_at,
 	       (SELECT array_agg(h.lane) FROM history_lanes h WHERE h.monitor_id = i.monitor_id AND h.state = 'ok') AS good
 	FROM incidents i JOIN monitors m ON m.id = i.monitor_id`
@@ -71,7 +71,9 @@ func (db *database) readRoutedIncidents(ctx context.Context, q sqlx.QueryerConte
 // toStreamIncident returns the incident with what routes compare.
 func (r incidentRow) toStreamIncident() (notify.StreamIncident, error) {
 	i, err := r.toIncident()
-	return notify.StreamIncident{Incident: *i, MonitorID: r.MonitorID, StreamURL: r.StreamURL, Metadata: notify.FlattenMetadata([]byte(r.Metadata.String))}, err
+	return notify.StreamIncident{
+		Incident: *i, MonitorID: r.MonitorID, StreamURL: r.StreamURL, Metadata: notify.FlattenMetadata([]byte(r.Metadata.String)), Labels: monitor.Labels(r.Labels),
+	}, err
 }
 
 // storedStorm is what the thread of a storm keeps of it, as JSON.

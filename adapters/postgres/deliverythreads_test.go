@@ -202,7 +202,7 @@ func TestEventsAndIncidentsReachTheirDestinations(t *testing.T) {
 				recordOutcome(t, s, d, delivered())
 			case d.Incident != nil:
 				if d.Destination.ID != chat.ID || d.Incident.ID != i.ID || d.Incident.MonitorID != m.ID || d.Incident.StreamURL != m.StreamURL ||
-					!maps.Equal(d.Incident.Metadata, notify.FlattenMetadata(m.Metadata)) || d.Message.Situation.Severity != 1 {
+					!maps.Equal(d.Incident.Metadata, notify.FlattenMetadata(m.Metadata)) || d.Incident.Labels["show"] != m.Labels["show"] || d.Message.Situation.Severity != 1 {
 					t.Errorf("the incident is %+v at %s", d.Incident, d.Destination.Name)
 				}
 				tell(t, s, d)

@@ -34,7 +34,9 @@ func (db *database) newEventRow(m lockedMonitor, e event.Event) (newEventRow, er
 	if err := e.Valid(); err != nil {
 		return newEventRow{}, monitor.Errorf(monitor.InvalidConfig, "%v", err)
 	}
-	body, err := event.NewPayload(e, string(m.id), m.streamURL, m.metadata, db.zone).Encode()
+	payload := event.NewPayload(e, string(m.id), m.streamURL, m.metadata, db.zone)
+	payload.Labels = m.labels
+	body, err := payload.Encode()
 	if err != nil {
 		return newEventRow{}, fmt.Errorf("store event %s: %w", e.ID, err)
 	}

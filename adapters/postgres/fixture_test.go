@@ -33,6 +33,7 @@ func registration(n int) monitor.Monitor {
 		CallbackURL:  "https://example.com/hook",
 		Config:       monitor.DefaultConfig(),
 		Metadata:     json.RawMessage(`{"b":1, "a":"<配信>"}`),
+		Labels:       monitor.Labels{"team": "x", "show": "<朝>"},
 		Status:       monitor.Initializing,
 		StreamStatus: monitor.StreamUnknown,
 		Health:       monitor.Health{Video: monitor.Unknown, Audio: monitor.Unknown},

@@ -247,9 +247,10 @@ func (s *HintStore) addNotices(ctx context.Context, tx *sqlx.Tx, begun []hint.Mo
 		Number    int               `db:"number"`
 		StreamURL monitor.StreamURL `db:"stream_url"`
 		Metadata  sql.NullString    `db:"metadata_text"`
+		Labels    labels            `db:"labels"`
 		Now       time.Time         `db:"now"`
 	}
-	if err := tx.SelectContext(ctx, &rows, `SELECT id, number, stream_url, metadata_text, clock_timestamp() AS now FROM monitors WHERE id = ANY ($1)`, pq.Array(ids)); err != nil {
+	if err := tx.SelectContext(ctx, &rows, `SELECT id, number, stream_url, metadata_text, labels, clock_timestamp() AS now FROM monitors WHERE id = ANY ($1)`, pq.Array(ids)); err != nil {
 		return err
 	}
 	var notices []newNotice
@@ -259,7 +260,7 @@ func (s *HintStore) addNotices(ctx context.Context, tx *sqlx.Tx, begun []hint.Mo
 				continue
 			}
 			metadata := notify.FlattenMetadata([]byte(m.Metadata.String))
-			subject := notify.Subject{Hint: h.Kind, MonitorID: m.ID, Metadata: metadata}
+			subject := notify.Subject{Hint: h.Kind, MonitorID: m.ID, Metadata: metadata, Labels: monitor.Labels(m.Labels)}
 			if h.Condition != "" {
 				subject.Conditions = []incident.Name{h.Condition}
 			}

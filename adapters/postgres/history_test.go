@@ -239,14 +239,14 @@ func TestStatisticsReadSpansAndAlerts(t *testing.T) {
 	now := noon.Add(80 * time.Second)
 	for id, want := range map[monitor.ID][2]float64{a.ID: {80, 30}, "": {160, 110}} { // seconds watched, and black
 		sum := history.NewSummary([]history.Period{{From: noon, To: noon.Add(time.Hour)}})
-		check(t, s.SumHistory(t.Context(), id, now, sum))
+		check(t, s.SumHistory(t.Context(), histories.Selection{MonitorID: id}, now, sum))
 		got := sum.Total
 		if seconds := [2]float64{got.Time[history.Watched].Seconds(), got.Time["black"].Seconds()}; seconds != want || got.Alerts != 1 || got.Incidents != 1 || got.ToAlert.Max != 30*time.Second {
 			t.Errorf("the totals of %q are %+v", id, got)
 		}
 	}
 	nobody := monitor.NewID(uuid.Must(uuid.NewV7()))
-	requireCode(t, s.SumHistory(t.Context(), nobody, now, history.NewSummary([]history.Period{{From: noon, To: now}})), monitor.NotFound)
+	requireCode(t, s.SumHistory(t.Context(), histories.Selection{MonitorID: nobody}, now, history.NewSummary([]history.Period{{From: noon, To: now}})), monitor.NotFound)
 	requireCode(t, s.MonitorHistory(t.Context(), nobody, noon, now, 0, histories.Visitor{}), monitor.NotFound)
 	requireCode(t, errorOf(s.Broadcasts(t.Context(), nobody)), monitor.NotFound)
 }
@@ -279,25 +279,34 @@ func TestStatisticsAgreeWithTheSpans(t *testing.T) {
 		SELECT gen_random_uuid(), id, 'alert.blackout', '{}', 'sent', at, jsonb_build_object('data', jsonb_build_object('started_at', at - interval '30 s'))
 		FROM (SELECT id FROM monitors ORDER BY seq LIMIT 7) AS first, generate_series(0, 3) k, generate_series(-1, 1) beside
 			CROSS JOIN LATERAL (SELECT $1::timestamptz + k * interval '2.5 days' + beside * interval '1 us' AS at) AS begun`, noon)
+	alter(t, db, `UPDATE monitors SET labels = '{"team": "a"}' WHERE seq % 3 = 0`)
 	var periods []history.Period
 	for n := range 5 {
 		from := noon.Add(time.Duration(n) * time.Hour)
 		periods = append(periods, history.Period{From: from, To: from.Add(time.Duration(30+15*(n%3)) * time.Minute)})
 	}
 	periods = append(periods, history.Period{From: noon.Add(5 * time.Hour), To: noon.Add(15 * 12 * time.Hour)}) // 7.5 days
-	for name, id := range map[string]monitor.ID{"of all": "", "of one": "mon-00000000000000000000000000000007"} {
+	const all = `SELECT id FROM monitors`
+	for name, of := range map[string]struct {
+		histories.Selection
+		ids string // a query
+	}{
+		"of all":       {histories.Selection{}, all},
+		"of one":       {histories.Selection{MonitorID: "mon-00000000000000000000000000000007"}, all + ` WHERE id = 'mon-00000000000000000000000000000007'`},
+		"with a label": {histories.Selection{Labels: monitor.Labels{"team": "a"}}, all + ` WHERE seq % 3 = 0`},
+	} {
 		got, want := history.NewSummary(periods), history.NewSummary(periods)
-		check(t, s.SumHistory(t.Context(), id, noon, got))
+		check(t, s.SumHistory(t.Context(), of.Selection, noon, got))
 		var spans []struct {
 			Of monitor.ID
 			history.Span
 		}
-		selectAll(t, db, &spans, `SELECT monitor_id AS of, lane, state, started_at AS from, ended_at AS to FROM history_spans WHERE $1 IN ('', monitor_id)`, id)
+		selectAll(t, db, &spans, `SELECT monitor_id AS of, lane, state, started_at AS from, ended_at AS to FROM history_spans WHERE monitor_id IN (`+of.ids+`)`)
 		for _, span := range spans {
 			want.AddSpan(span.Of, span.Span)
 		}
 		var alerts []history.Alert
-		selectAll(t, db, &alerts, `SELECT monitor_id AS monitorid, created_at AS at, CAST(payload->'data'->>'started_at' AS timestamptz) AS onset FROM monitor_events WHERE $1 IN ('', monitor_id)`, id)
+		selectAll(t, db, &alerts, `SELECT monitor_id AS monitorid, created_at AS at, CAST(payload->'data'->>'started_at' AS timestamptz) AS onset FROM monitor_events WHERE monitor_id IN (`+of.ids+`)`)
 		for _, alert := range alerts {
 			want.AddAlert(alert)
 		}

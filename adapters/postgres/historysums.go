@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/jmoiron/sqlx"
 	"github.com/lib/pq"
 
+	histories "github.com/stream-monitor/stream-monitor/application/history"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/history"
@@ -22,20 +24,45 @@ const counted = `(lane = 'segments' AND state <> 'unknown' OR lane = 'stream' AN
 	OR lane IN ('video', 'audio') AND state NOT IN ('ok', 'unknown', 'none'))`
 
 // SumHistory implements histories.Store.
-func (s *HistoryStore) SumHistory(ctx context.Context, id monitor.ID, now time.Time, sum *history.Summary) error {
+func (s *HistoryStore) SumHistory(ctx context.Context, of histories.Selection, now time.Time, sum *history.Summary) error {
 	return s.db.inSnapshot(ctx, "sum up the history", func(tx *sqlx.Tx) error {
-		if id != "" {
-			if _, err := readLife(ctx, tx, id); err != nil {
+		if of.MonitorID != "" {
+			if _, err := readLife(ctx, tx, of.MonitorID); err != nil {
 				return err
 			}
 		}
-		for _, add := range []func(context.Context, *sqlx.Tx, monitor.ID, *history.Summary) error{sumSpans, sumAlerts, sumIncidents} {
-			if err := add(ctx, tx, id, sum); err != nil {
+		for _, add := range []func(context.Context, *sqlx.Tx, histories.Selection, *history.Summary) error{sumSpans, sumAlerts, sumIncidents} {
+			if err := add(ctx, tx, of, sum); err != nil {
 				return err
 			}
 		}
-		return sumOpenSpans(ctx, tx, id, now, sum)
+		return sumOpenSpans(ctx, tx, of, now, sum)
 	})
+}
+
+// LabelValues implements histories.Store.
+func (s *HistoryStore) LabelValues(ctx context.Context, label string, ids []monitor.ID) (map[monitor.ID]string, error) {
+	var rows []struct {
+		ID    monitor.ID `db:"id"`
+		Value string     `db:"value"`
+	}
+	err := s.db.SelectContext(ctx, &rows, `SELECT id, labels ->> $1 AS value FROM monitors WHERE id = ANY ($2) AND labels ? $1`, label, pq.Array(ids))
+	values := make(map[monitor.ID]string, len(rows))
+	for _, r := range rows {
+		values[r.ID] = r.Value
+	}
+	return values, wrapError(ctx, "read the label "+label, err)
+}
+
+// selected returns a condition on monitor_id, and its argument. It is the parameter with this number.
+func selected(of histories.Selection, parameter int) (condition string, arg any) {
+	switch {
+	case of.MonitorID != "":
+		return fmt.Sprintf(`monitor_id = $%d`, parameter), of.MonitorID
+	case len(of.Labels) > 0:
+		return fmt.Sprintf(`monitor_id IN (SELECT m.id FROM monitors m WHERE `+haveLabels+`)`, parameter), labels(of.Labels)
+	}
+	return fmt.Sprintf(`CAST($%d AS text) IS NULL`, parameter), nil
 }
 
 // sumBatch limits the monitors whose spans one statement sums up. A statement that reads a million of
@@ -46,15 +73,18 @@ const sumBatch = 250
 // many more sums, and would sort the spans.
 const sumMemory = `SET LOCAL work_mem = '32MB'`
 
-// sumSpans adds the spans of a monitor, or of all. The database sums them up: of each monitor, and of
+// sumSpans adds the spans of monitors. The database sums them up: of each monitor, and of
 // all monitors those that begin in the same period and end in the same period. Periods and the times
 // between them are numbered by their bounds.
-func sumSpans(ctx context.Context, tx *sqlx.Tx, id monitor.ID, sum *history.Summary) error {
-	whole, ids := sum.Whole(), []string{string(id)}
-	if id == "" {
+func sumSpans(ctx context.Context, tx *sqlx.Tx, in histories.Selection, sum *history.Summary) error {
+	whole, ids := sum.Whole(), []string{string(in.MonitorID)}
+	if in.MonitorID == "" {
 		ids = nil
-		const lived = `SELECT id FROM monitors WHERE ended_at IS NULL OR ended_at > CAST($1 AS timestamptz) - interval '1 day' ORDER BY id`
-		if err := tx.SelectContext(ctx, &ids, lived, whole.From.UTC()); err != nil {
+		lived, args := `SELECT m.id FROM monitors m WHERE (m.ended_at IS NULL OR m.ended_at > CAST($1 AS timestamptz) - interval '1 day')`, []any{whole.From.UTC()}
+		if len(in.Labels) > 0 {
+			lived, args = lived+` AND `+fmt.Sprintf(haveLabels, 2), append(args, labels(in.Labels))
+		}
+		if err := tx.SelectContext(ctx, &ids, lived+` ORDER BY m.id`, args...); err != nil {
 			return err
 		}
 	}
@@ -99,12 +129,13 @@ var sumOfSpans = `
 	      WHERE monitor_id = ANY ($1) AND ended_at > $2 AND started_at < $3 AND ` + counted + `) AS spans
 	GROUP BY GROUPING SETS ((monitor_id, lane, state), (width_bucket(began, CAST($4 AS timestamptz[])), width_bucket(ended, $4), lane, state))`
 
-func sumOpenSpans(ctx context.Context, tx *sqlx.Tx, id monitor.ID, now time.Time, sum *history.Summary) error {
+func sumOpenSpans(ctx context.Context, tx *sqlx.Tx, in histories.Selection, now time.Time, sum *history.Summary) error {
 	var of monitor.ID
 	var lane history.Lane
 	var open history.Open
 	var until time.Time
 	var seen sql.NullTime
+	condition, arg := selected(in, 1)
 	return eachRow(ctx, tx, []any{&of, &lane, &open.State, &open.Since, &until, &seen}, func() {
 		current := history.Current{Lanes: map[history.Lane]history.Open{lane: open}, Seen: timeOrZero(seen)}
 		for _, span := range history.Close(current, until) {
@@ -113,7 +144,7 @@ func sumOpenSpans(ctx context.Context, tx *sqlx.Tx, id monitor.ID, now time.Time
 	}, `
 		SELECT monitor_id, lane, state, since, COALESCE(ended_at, $2), COALESCE(reported_at, seen_at)
 		FROM history_lanes JOIN monitors ON monitors.id = monitor_id
-		WHERE ($1 = '' OR monitor_id = $1) AND `+counted, id, now.UTC())
+		WHERE `+condition+` AND `+counted, arg, now.UTC())
 }
 
 // sumStep is the time of the alerts of all monitors that one statement sums up.
@@ -121,7 +152,7 @@ const sumStep = 5 * 24 * time.Hour
 
 // sumAlerts adds the alerts that give their onset, as sumSpans does: those of each monitor, and those
 // of all monitors in each period.
-func sumAlerts(ctx context.Context, tx *sqlx.Tx, id monitor.ID, sum *history.Summary) error {
+func sumAlerts(ctx context.Context, tx *sqlx.Tx, in histories.Selection, sum *history.Summary) error {
 	types := []string{string(event.SegmentError)}
 	for _, d := range detector.Table {
 		types = append(types, d.Alert)
@@ -132,9 +163,10 @@ func sumAlerts(ctx context.Context, tx *sqlx.Tx, id monitor.ID, sum *history.Sum
 	var alerts history.Delay
 	var total, longest float64
 	whole, step := sum.Whole(), sumStep
-	if id != "" {
+	if in.MonitorID != "" {
 		step = max(sumStep, whole.To.Sub(whole.From))
 	}
+	condition, arg := selected(in, 1)
 	for begin := whole.From; begin.Before(whole.To); begin = begin.Add(step) {
 		end := begin.Add(step)
 		if end.After(whole.To) {
@@ -151,9 +183,9 @@ func sumAlerts(ctx context.Context, tx *sqlx.Tx, id monitor.ID, sum *history.Sum
 			SELECT monitor_id, min(created_at), count(*), sum(delay), max(delay)
 			FROM (SELECT monitor_id, created_at, GREATEST(0, date_part('epoch', created_at - CAST(payload->'data'->>'started_at' AS timestamptz))) AS delay
 			      FROM monitor_events
-			      WHERE created_at >= $2 AND created_at < $3 AND event_type = ANY($4) AND ($1 = '' OR monitor_id = $1) AND payload->'data' ? 'started_at') AS alerts
+			      WHERE created_at >= $2 AND created_at < $3 AND event_type = ANY($4) AND `+condition+` AND payload->'data' ? 'started_at') AS alerts
 			GROUP BY GROUPING SETS ((monitor_id), (width_bucket(created_at, CAST($5 AS timestamptz[]))))`,
-			id, begin.UTC(), end.UTC(), pq.Array(types), bounds)
+			arg, begin.UTC(), end.UTC(), pq.Array(types), bounds)
 		if err != nil {
 			return err
 		}
@@ -161,11 +193,12 @@ func sumAlerts(ctx context.Context, tx *sqlx.Tx, id monitor.ID, sum *history.Sum
 	return nil
 }
 
-func sumIncidents(ctx context.Context, tx *sqlx.Tx, id monitor.ID, sum *history.Summary) error {
+func sumIncidents(ctx context.Context, tx *sqlx.Tx, in histories.Selection, sum *history.Summary) error {
 	var of monitor.ID
+	condition, arg := selected(in, 1)
 	var openedAt time.Time
 	whole := sum.Whole()
 	return eachRow(ctx, tx, []any{&of, &openedAt}, func() { sum.AddIncident(of, openedAt) }, `
 		SELECT monitor_id, opened_at FROM incidents
-		WHERE opened_at >= $2 AND opened_at < $3 AND ($1 = '' OR monitor_id = $1)`, id, whole.From.UTC(), whole.To.UTC())
+		WHERE opened_at >= $2 AND opened_at < $3 AND `+condition, arg, whole.From.UTC(), whole.To.UTC())
 }

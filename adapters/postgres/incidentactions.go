@@ -27,7 +27,7 @@ const incidentsOfMonitors = ` FROM incidents i JOIN monitors m ON m.id = i.monit
 
 func (r incidentRow) toRecord() (incidents.Incident, error) {
 	i, err := r.toIncident()
-	record := incidents.Incident{Incident: *i, Seq: r.Seq, MonitorID: r.MonitorID, StreamURL: r.StreamURL, UpdatedAt: r.UpdatedAt.UTC()}
+	record := incidents.Incident{Incident: *i, Seq: r.Seq, MonitorID: r.MonitorID, StreamURL: r.StreamURL, Labels: monitor.Labels(r.Labels), UpdatedAt: r.UpdatedAt.UTC()}
 	if r.Hints != nil {
 		err = errors.Join(err, json.Unmarshal(r.Hints, &record.Hints))
 	}
@@ -58,6 +58,9 @@ func (s *IncidentStore) ListIncidents(ctx context.Context, f incidents.Filter) (
 	if f.MonitorID != "" {
 		add(`i.monitor_id = $%d`, f.MonitorID)
 	}
+	if len(f.Labels) > 0 {
+		add(haveLabels, labels(f.Labels))
+	}
 	if !f.From.IsZero() {
 		add(`(i.resolved_at IS NULL OR i.resolved_at >= $%d)`, f.From.UTC())
 	}
@@ -67,7 +70,7 @@ func (s *IncidentStore) ListIncidents(ctx context.Context, f incidents.Filter) (
 	if f.Before > 0 {
 		add(`i.seq < $%d`, f.Before)
 	}
-	query := `SELECT ` + incidentColumns + `, m.stream_url` + incidentsOfMonitors
+	query := `SELECT ` + incidentColumns + `, m.stream_url, m.labels` + incidentsOfMonitors
 	if len(where) > 0 {
 		query += ` WHERE ` + strings.Join(where, ` AND `)
 	}
@@ -96,7 +99,7 @@ func decodeEntry(row []byte) (e incident.Entry, err error) {
 // GetIncident implements incidents.Store.
 func (s *IncidentStore) GetIncident(ctx context.Context, id string) (incidents.Incident, []incident.Entry, error) {
 	var row incidentRow
-	err := s.db.GetContext(ctx, &row, `SELECT `+incidentColumns+`, m.stream_url, `+hintsOfIncident+incidentsOfMonitors+` WHERE i.id = $1`, id)
+	err := s.db.GetContext(ctx, &row, `SELECT `+incidentColumns+`, m.stream_url, m.labels, `+hintsOfIncident+incidentsOfMonitors+` WHERE i.id = $1`, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return incidents.Incident{}, nil, incident.UnknownID(id)
 	}

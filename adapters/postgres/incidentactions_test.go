@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"fmt"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -90,6 +91,11 @@ func TestIncidentsAreListedNewestFirstByFilter(t *testing.T) {
 		ids = append(ids, registerWith(t, s, n, events...).ID)
 	}
 	sweepIncidents(t, s)
+	for _, n := range []int{1, 4} {
+		m := getMonitor(t, s, ids[n])
+		m.Labels = monitor.Labels{"team": "a", "show": fmt.Sprint(n)}
+		must(s.UpdateSettings(t.Context(), m, time.Time{}))(t)
+	}
 	everyone := must(s.ListIncidents(t.Context(), incidents.Filter{Limit: 10}))(t)
 	for name, c := range map[string]struct {
 		filter incidents.Filter
@@ -102,6 +108,8 @@ func TestIncidentsAreListedNewestFirstByFilter(t *testing.T) {
 		"late":          {incidents.Filter{Condition: incident.Late}, nil},
 		"severe":        {incidents.Filter{MinSeverity: 3}, []int{3, 1}},
 		"of a monitor":  {incidents.Filter{MonitorID: ids[2]}, []int{2}},
+		"with a label":  {incidents.Filter{Labels: monitor.Labels{"team": "a"}}, []int{4, 1}},
+		"with labels":   {incidents.Filter{Labels: monitor.Labels{"team": "a", "show": "1"}}, []int{1}},
 		"since 25 min":  {incidents.Filter{From: onset.Add(25 * time.Minute)}, []int{4, 3, 1}},
 		"until 25 min":  {incidents.Filter{To: onset.Add(25 * time.Minute)}, []int{2, 1, 0}},
 		"the next page": {incidents.Filter{Before: everyone[1].Seq}, []int{2, 1, 0}},
@@ -117,7 +125,7 @@ func TestIncidentsAreListedNewestFirstByFilter(t *testing.T) {
 		}
 		expect(t, name, got, c.want)
 	}
-	if i := everyone[0]; i.StreamURL != registration(4).StreamURL || i.UpdatedAt.IsZero() {
+	if i := everyone[0]; i.StreamURL != registration(4).StreamURL || i.Labels["show"] != "4" || i.UpdatedAt.IsZero() {
 		t.Errorf("the newest is %+v", i)
 	}
 }

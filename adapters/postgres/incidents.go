@@ -32,6 +32,7 @@ type incidentRow struct {
 	Incident  []byte            `db:"incident"` // a storedIncident
 	StreamURL monitor.StreamURL `db:"stream_url"`
 	Metadata  sql.NullString    `db:"metadata_text"`
+	Labels    labels            `db:"labels"`
 	Hints     []byte            `db:"hints"` // NULL: there is none
 }
 

@@ -39,7 +39,9 @@ func TestAReportIsStoredInOneTransaction(t *testing.T) {
 			t.Errorf("the delivery is %+v", l)
 		}
 		// The payload of section 4.2, in the server's zone, with the metadata untouched.
-		want := must(event.NewPayload(r.Events[0], string(m.ID), string(m.StreamURL), m.Metadata, tokyo).Encode())(t)
+		payload := event.NewPayload(r.Events[0], string(m.ID), string(m.StreamURL), m.Metadata, tokyo)
+		payload.Labels = m.Labels
+		want := must(payload.Encode())(t)
 		expect(t, "the body", string(l.Event.Body), string(want))
 		recordAttempt(t, s, l, accepting, sent)
 	})

@@ -107,13 +107,10 @@ const (
 // countQuery returns the query of how many monitors match, and its arguments. It counts them one by
 // one only if no counter has them.
 func countQuery(q monitors.MonitorQuery, where []string, args []any) (string, []any) {
-	page := monitors.MonitorQuery{Before: q.Before, Limit: q.Limit, Offset: q.Offset}
-	status, live := page, page
-	status.Status, live.Live = q.Status, true
-	switch q {
-	case status:
+	switch {
+	case len(where) == 0, len(where) == 1 && q.Status != "":
 		return countOf[q.Status], nil
-	case live:
+	case len(where) == 1 && q.Live:
 		return countLive, nil
 	}
 	return `SELECT count(*) FROM monitors m` + whereOf(where), args
@@ -138,6 +135,10 @@ func listConditions(q monitors.MonitorQuery) (where []string, args []any) {
 	}
 	if q.Live {
 		where = append(where, `m.stream_status = 'live' AND m.`+activePredicate)
+	}
+	if len(q.Labels) > 0 {
+		args = append(args, labels(q.Labels))
+		where = append(where, fmt.Sprintf(haveLabels, len(args)))
 	}
 	if q.Text != "" {
 		args = append(args, q.Text)

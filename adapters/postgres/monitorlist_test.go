@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ func TestAListAnswersWhatAnOperatorAsks(t *testing.T) { // section 16.6
 		t.Helper()
 		m := registration(n)
 		m.Metadata = json.RawMessage(metadata)
+		m.Labels = monitor.Labels{"nr": fmt.Sprint(n), "team": []string{"a", "夜 <b>"}[n%2]}
 		check(t, s.Insert(t.Context(), m, unlimited))
 		names[m.ID] = name
 		for _, r := range reports {
@@ -56,6 +58,11 @@ func TestAListAnswersWhatAnOperatorAsks(t *testing.T) { // section 16.6
 		"text of the URL":              {monitors.MonitorQuery{Text: "V=00000000002"}, []string{"black"}},
 		"an id":                        {monitors.MonitorQuery{Text: string(black.ID)}, []string{"black"}},
 		"text and a status":            {monitors.MonitorQuery{Text: "show", Status: monitor.Stopped}, nil},
+		"a label":                      {monitors.MonitorQuery{Labels: monitor.Labels{"team": "夜 <b>"}}, []string{"ended", "blind", "quiet"}},
+		"two labels":                   {monitors.MonitorQuery{Labels: monitor.Labels{"team": "a", "nr": "2"}}, []string{"black"}},
+		"a label and a status":         {monitors.MonitorQuery{Labels: monitor.Labels{"team": "a"}, Status: monitor.Waiting}, []string{"waiting"}},
+		"a label and live":             {monitors.MonitorQuery{Labels: monitor.Labels{"team": "a"}, Live: true}, []string{"black, told later", "black"}},
+		"a label that none has":        {monitors.MonitorQuery{Labels: monitor.Labels{"team": "A"}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.q.Limit = 200
@@ -148,10 +155,10 @@ func TestAChangeIsStoredWithTheNextRevision(t *testing.T) { // section 16.6
 	head := feedHead(t, s, db)
 	changed := before
 	changed.Config.SetThresholdSec(detector.Blackout, 12)
-	changed.CallbackURL, changed.Metadata = "https://example.com/night", json.RawMessage(`{"z": 1, "a": "夜"}`)
+	changed.CallbackURL, changed.Metadata, changed.Labels = "https://example.com/night", json.RawMessage(`{"z": 1, "a": "夜"}`), monitor.Labels{"team": "夜"}
 
 	after := must(s.UpdateSettings(t.Context(), changed, time.Time{}))(t)
-	if after.Revision != 1 || after.Config != changed.Config || after.CallbackURL != changed.CallbackURL || string(after.Metadata) != string(changed.Metadata) {
+	if after.Revision != 1 || after.Config != changed.Config || after.CallbackURL != changed.CallbackURL || string(after.Metadata) != string(changed.Metadata) || after.Labels["team"] != "夜" {
 		t.Errorf("stored is %+v", after)
 	}
 	if after.Status != before.Status || !after.Health.Same(before.Health) || string(after.Snapshot) != string(before.Snapshot) || after.Generation != before.Generation {

@@ -22,7 +22,7 @@ type lockedMonitor struct {
 	status     monitor.Status
 	reason     string
 	generation int
-	revision   int    // of config, callback URL and metadata
+	revision   int    // of config, callback URL, metadata and labels
 	runtimeID  string // where the newest generation was launched; the column place
 	reserved   bool
 	visible    feed.Visible // as readers of the feed see it
@@ -31,6 +31,7 @@ type lockedMonitor struct {
 	streamURL  string
 	noCallback bool // routes alone tell somebody
 	metadata   []byte
+	labels     labels
 	watched    bool // a page shows its thumbnails
 	official   *monitor.OfficialState
 	ingest     *monitor.IngestState
@@ -41,7 +42,7 @@ type lockedMonitor struct {
 // selectLocked reads what lockMonitor and lockMonitors return.
 var selectLocked = `
 	SELECT id, status, reason, generation, place, reserved_until IS NOT NULL AS reserved, blind_since IS NOT NULL AS blind, reported_at,
-	       COALESCE(reported_at, seen_at) AS seen_at, stream_url, callback_url = '' AS no_callback, metadata_text, stream_status, health_video, health_audio, health_conditions, health_renditions, last_error, revision,
+	       COALESCE(reported_at, seen_at) AS seen_at, stream_url, callback_url = '' AS no_callback, metadata_text, labels, stream_status, health_video, health_audio, health_conditions, health_renditions, last_error, revision,
 	       ` + thumbnailWanted + ` AS watched, ` + youngOfficialState + ` AS official, ` + ingestState + ` AS ingest,
 	       COALESCE(record_tried_at > now() - ` + parkedFor + `, false) AS parked, record_parked_since IS NOT NULL AS was_parked
 	FROM monitors`
@@ -77,7 +78,7 @@ func scanLocked(ctx context.Context, tx *sqlx.Tx, query string, arg any) (all []
 		var conditions, renditions, official, ingest []byte
 		var reportedAt, seenAt sql.NullTime
 		if err := rows.Scan(&m.id, &m.status, &m.reason, &m.generation, &m.runtimeID, &m.reserved, &m.visible.Blind, &reportedAt,
-			&seenAt, &m.streamURL, &m.noCallback, &metadata, &m.visible.StreamStatus, &m.visible.Video, &m.visible.Audio, &conditions, &renditions, &m.visible.LastError, &m.revision,
+			&seenAt, &m.streamURL, &m.noCallback, &metadata, &m.labels, &m.visible.StreamStatus, &m.visible.Video, &m.visible.Audio, &conditions, &renditions, &m.visible.LastError, &m.revision,
 			&m.watched, &official, &ingest, &m.parked, &m.wasParked); err != nil {
 			return nil, err
 		}

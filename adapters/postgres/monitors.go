@@ -73,11 +73,11 @@ func (db *database) insertMonitor(ctx context.Context, tx *sqlx.Tx, m monitor.Mo
 		WITH stored AS (
 			INSERT INTO monitors (id, number, stream_url, callback_url, config, metadata, metadata_text,
 			                      status, stream_status, health_video, health_audio, reason, generation,
-			                      stream_secret, pod_name, created_at, updated_at, ended_at, reserved_until)
+			                      stream_secret, pod_name, created_at, updated_at, ended_at, reserved_until, labels)
 			VALUES ($1, (`+smallestFreeNumber+`), $2, $3, $4, CAST($5 AS jsonb), $6, $7,
 			        COALESCE(NULLIF($8, ''), 'unknown'), COALESCE(NULLIF($9, ''), 'unknown'),
 			        COALESCE(NULLIF($10, ''), 'unknown'), $11, $12, $13, $14, $15, $16, $17,
-			        COALESCE(CAST($18 AS timestamptz), clock_timestamp() + make_interval(secs => $19)))
+			        COALESCE(CAST($18 AS timestamptz), clock_timestamp() + make_interval(secs => $19)), CAST($25 AS jsonb))
 			ON CONFLICT (id) DO NOTHING
 			RETURNING id, number),
 		numbered AS (INSERT INTO monitor_numbers (number) SELECT number FROM stored ON CONFLICT (number) DO UPDATE SET free_at = NULL)
@@ -86,7 +86,7 @@ func (db *database) insertMonitor(ctx context.Context, tx *sqlx.Tx, m monitor.Mo
 		m.ID, m.StreamURL, m.CallbackURL, string(config), nullText(m.Metadata), nullText(m.Metadata), m.Status,
 		m.StreamStatus, m.Health.Video, m.Health.Audio, m.Reason, m.Generation,
 		secret, m.ID.WorkerName(), m.CreatedAt.UTC(), m.UpdatedAt.UTC(), nullTime(m.EndedAt), until, heldSec,
-		m.Statistics.TotalSegmentsAnalyzed, m.Statistics.Alerts(detector.Blackout), m.Statistics.Alerts(detector.Silence), nullTime(m.Health.LastCheckAt), detectorEvents)
+		m.Statistics.TotalSegmentsAnalyzed, m.Statistics.Alerts(detector.Blackout), m.Statistics.Alerts(detector.Silence), nullTime(m.Health.LastCheckAt), detectorEvents, labels(m.Labels))
 	if err != nil {
 		return false, metadataError(err)
 	}

@@ -173,9 +173,9 @@ func fillWithAll(t *testing.T, s *postgres.Store, db *sql.DB) []plan {
 		f.Limit = page
 		return func() error { return errorOf(s.ListIncidents(ctx, f)) }
 	}
-	sums := func(id monitor.ID, from, to time.Duration) func() error {
+	sums := func(of histories.Selection, from, to time.Duration) func() error {
 		return func() error {
-			return s.SumHistory(ctx, id, now, history.NewSummary([]history.Period{{From: now.Add(from), To: now.Add(to)}}))
+			return s.SumHistory(ctx, of, now, history.NewSummary([]history.Period{{From: now.Add(from), To: now.Add(to)}}))
 		}
 	}
 	return []plan{
@@ -191,6 +191,9 @@ func fillWithAll(t *testing.T, s *postgres.Store, db *sql.DB) []plan {
 		{name: "monitors in trouble", rows: 5*page + 6*few, call: listed(monitors.MonitorQuery{Trouble: true})},
 		{name: "monitors with a text", rows: 10 * page, call: listed(monitors.MonitorQuery{Text: "NNEL 1234"})},
 		{name: "monitors with an id", rows: 20 * page, call: listed(monitors.MonitorQuery{Text: string(active)})},
+		{name: "monitors with a common label, which are counted", rows: 5*page + many, call: listed(monitors.MonitorQuery{Labels: monitor.Labels{"team": "a"}})},
+		{name: "monitors with a rare label", rows: 5*page + 20, call: listed(monitors.MonitorQuery{Labels: monitor.Labels{"show": "8"}})},
+		{name: "monitors with both labels", rows: 5*page + 20, entries: many, call: listed(monitors.MonitorQuery{Labels: monitor.Labels{"team": "a", "show": "8"}})},
 		{name: "which streams are watched", rows: 3, call: func() error { return errorOf(s.ActiveStreams(ctx, []monitor.StreamURL{"https://example.com"})) }},
 		{name: "active monitors, every 5 s", rows: many/20 + 5, table: "monitor_stats", call: func() error { return errorOf(s.ListActive(ctx)) }},
 		{name: "the state of the workers, every 5 s", rows: many/20 + 5, table: "monitor_stats", call: func() error { return errorOf(s.ReadChecker(ctx)) }},
@@ -208,6 +211,8 @@ func fillWithAll(t *testing.T, s *postgres.Store, db *sql.DB) []plan {
 		{name: "open incidents", rows: 3*page + few, call: of(incidents.Filter{State: incident.Open})},
 		{name: "incidents of a monitor", rows: 3 * page, call: of(incidents.Filter{MonitorID: ended})},
 		{name: "incidents with a rare condition", rows: 6*page + few, call: of(incidents.Filter{Condition: "late"})},
+		{name: "incidents with a common label", rows: 8 * page, call: of(incidents.Filter{Labels: monitor.Labels{"team": "a"}})},
+		{name: "incidents with a rare label", rows: 100, call: of(incidents.Filter{Labels: monitor.Labels{"show": "8"}})},
 		{name: "incidents that time changes, every 2 s", rows: 0, call: func() error { return errorOf(s.SweepIncidents(ctx, 25)) }},
 		{name: "incidents that go on, every 30 s", rows: 12 * few, call: func() error { return errorOf(s.WatchedIncidents(ctx, 0, 100)) }},
 		{name: "an incident", rows: 5, call: func() error { return errorOf(s.GetIncident(ctx, open)) }},
@@ -218,8 +223,9 @@ func fillWithAll(t *testing.T, s *postgres.Store, db *sql.DB) []plan {
 				Begin: func(histories.MonitorLife) {}, Span: func(history.Span) {}, Minute: func(monitor.Minute) {},
 			})
 		}},
-		{name: "statistics of a monitor", rows: 30, call: sums(active, -24*time.Hour, 0)},
-		{name: "statistics of all monitors", rows: many + 20, entries: 3 * many, call: sums("", -6*time.Hour, -5*time.Hour)},
+		{name: "statistics of a monitor", rows: 30, call: sums(histories.Selection{MonitorID: active}, -24*time.Hour, 0)},
+		{name: "statistics of a label", rows: 1000, entries: 3 * many, call: sums(histories.Selection{Labels: monitor.Labels{"show": "8"}}, -6*time.Hour, -5*time.Hour)},
+		{name: "statistics of all monitors", rows: many + 20, entries: 3 * many, call: sums(histories.Selection{}, -6*time.Hour, -5*time.Hour)},
 		{name: "history that expires, none does", rows: 10, call: func() error { return errorOf(s.DeleteHistory(ctx, now.AddDate(-1, 0, 0), 100)) }},
 
 		// 90 live streams of 21 minutes, and 10 that are awaited, of a channel of 400 streams.

@@ -59,7 +59,7 @@ func (c *routingCache) markUntold(ctx context.Context, tx sqlx.QueryerContext, m
 		return nil
 	}
 	routing, err := c.current(ctx, tx)
-	m.Untold = err == nil && !routing.TellsOf(m.ID, m.Metadata)
+	m.Untold = err == nil && !routing.TellsOf(m.ID, m.Labels, m.Metadata)
 	return err
 }
 

@@ -21,18 +21,19 @@ type SubjectStore struct{ db *database }
 
 var _ routing.SubjectReader = (*SubjectStore)(nil)
 
-const selectSubject = `SELECT ` + incidentColumns + `, m.metadata_text FROM incidents i JOIN monitors m ON m.id = i.monitor_id`
+const selectSubject = `SELECT ` + incidentColumns + `, m.metadata_text, m.labels FROM incidents i JOIN monitors m ON m.id = i.monitor_id`
 
 // EventSubject implements routing.SubjectReader.
 func (s *SubjectStore) EventSubject(ctx context.Context, eventID string) (subject notify.Subject, err error) {
 	var row struct {
 		MonitorID  monitor.ID     `db:"monitor_id"`
 		Metadata   sql.NullString `db:"metadata_text"`
+		Labels     labels         `db:"labels"`
 		EventType  event.Type     `db:"event_type"`
 		IncidentID sql.NullString `db:"incident_id"`
 	}
 	err = s.db.GetContext(ctx, &row, `
-		SELECT e.monitor_id, m.metadata_text, e.event_type, i.id AS incident_id
+		SELECT e.monitor_id, m.metadata_text, m.labels, e.event_type, i.id AS incident_id
 		FROM monitor_events e JOIN monitors m ON m.id = e.monitor_id LEFT JOIN incidents i ON i.id = e.incident_id
 		WHERE e.id = CAST($1 AS uuid)`, eventID)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -41,7 +42,7 @@ func (s *SubjectStore) EventSubject(ctx context.Context, eventID string) (subjec
 	if err != nil {
 		return subject, wrapError(ctx, "read the event "+eventID, err)
 	}
-	subject = notify.Subject{MonitorID: row.MonitorID, Metadata: notify.FlattenMetadata([]byte(row.Metadata.String))}
+	subject = notify.Subject{MonitorID: row.MonitorID, Metadata: notify.FlattenMetadata([]byte(row.Metadata.String)), Labels: monitor.Labels(row.Labels)}
 	if row.IncidentID.Valid {
 		subject, err = s.IncidentSubject(ctx, row.IncidentID.String)
 	}

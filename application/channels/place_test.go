@@ -40,7 +40,7 @@ func (g *gateway) byHand(start *time.Time) monitor.ID {
 	g.t.Helper()
 	config := monitor.DefaultConfig()
 	config.ScheduledStartTime = start
-	m := must.Get(g.monitors.Registrar.Register(g.t.Context(), monitors.Request{StreamURL: string(placeURL), CallbackURL: "https://example.com/hook", Config: config}))(g.t)
+	m := must.Get(g.monitors.Registrar.Register(g.t.Context(), monitors.Request{StreamURL: string(placeURL), CallbackURL: new("https://example.com/hook"), Config: config}))(g.t)
 	return m.ID
 }
 

@@ -101,9 +101,9 @@ type Registrar interface {
 	// MaxMonitorsExceeded; another one if the registration is refused.
 	RegisterStream(ctx context.Context, r channel.Registration) (m monitor.Monitor, adopted bool, err error)
 
-	// CheckCallback refuses a callback that may not be called, and none if no route would tell anybody of a stream with
-	// this metadata. Errors: *monitor.Error; the check failed.
-	CheckCallback(ctx context.Context, u monitor.CallbackURL, metadata json.RawMessage) error
+	// CheckCallback refuses a callback that may not be called, and none if no route would tell anybody of a stream that is
+	// registered with a template. Errors: *monitor.Error; the check failed.
+	CheckCallback(ctx context.Context, t channel.Template) error
 
 	// ChangeStream gives the monitor of a stream what channel.ChangesOf says. One that has ended stays as it is.
 	ChangeStream(ctx context.Context, c channel.Channel, f channel.Found) error

@@ -22,8 +22,9 @@ const (
 type Change struct {
 	CallbackURL *string // empty: routes alone tell somebody
 	Config      func(*monitor.Config)
-	Metadata    json.RawMessage // a JSON object, which replaces the old one; empty: left out
-	Jar         *string         // the name of a jar of cookies; empty: none
+	Metadata    json.RawMessage    // a JSON object, which replaces the old one; empty: left out
+	Labels      map[string]*string // those to set; a nil value removes one, the others stay
+	Jar         *string            // the name of a jar of cookies; empty: none
 
 	Unreadable []error // *monitor.Error of fields that could not be decoded
 }
@@ -45,6 +46,7 @@ func (ch Change) apply(t channel.Template) (channel.Template, []error) {
 	if len(ch.Metadata) > 0 {
 		t.Metadata = ch.Metadata
 	}
+	t.Labels = t.Labels.With(ch.Labels)
 	if ch.Jar != nil {
 		t.Jar = *ch.Jar
 	}
@@ -80,7 +82,7 @@ func (s *Service) read(ctx context.Context, address string, ch Change) (c channe
 	template, refused := ch.apply(channel.Template{Config: monitor.DefaultConfig(), Metadata: json.RawMessage(`{}`)})
 	wrong = monitor.NamedOnce(ch.Unreadable, append([]error{addressErr}, refused...))
 	if ch.CallbackURL != nil && monitor.CallbackKnown(template.CallbackURL, wrong) {
-		policyErr := s.registrar.CheckCallback(ctx, template.CallbackURL, template.Metadata)
+		policyErr := s.registrar.CheckCallback(ctx, template)
 		if _, is := errors.AsType[*monitor.Error](policyErr); !is && policyErr != nil {
 			return c, nil, fmt.Errorf("check the callback of a channel: %w", policyErr)
 		}
@@ -223,7 +225,7 @@ func (s *Service) Change(ctx context.Context, id string, ch Change) (channel.Cha
 		}
 		template, refused := ch.apply(before.Template)
 		if monitor.CallbackKnown(template.CallbackURL, refused) && template.CallbackURL != before.Template.CallbackURL {
-			if err := s.registrar.CheckCallback(ctx, template.CallbackURL, template.Metadata); err != nil {
+			if err := s.registrar.CheckCallback(ctx, template); err != nil {
 				return channel.Channel{}, err
 			}
 		}

@@ -27,6 +27,12 @@ func (m MonitorLife) life(now time.Time) history.Life {
 	return history.Life{From: m.CreatedAt, Until: m.EndedAt}
 }
 
+// Selection says of which monitors a history is summed up. The zero value selects all.
+type Selection struct {
+	MonitorID monitor.ID     // alone
+	Labels    monitor.Labels // of those that have all of these
+}
+
 // Visitor is called with each row of a history as it is read, so that a history of
 // any length takes the memory of one row. Begin is called first and once.
 type Visitor struct {
@@ -53,9 +59,11 @@ type Store interface {
 	MonitorHistory(ctx context.Context, id monitor.ID, from, to time.Time, width time.Duration, v Visitor) error
 
 	// SumHistory adds the spans that statistics count, the alerts and the incidents of
-	// one monitor to sum, or of all if id is "". Open spans are closed at now, or at the
-	// end of their monitor.
-	SumHistory(ctx context.Context, id monitor.ID, now time.Time, sum *history.Summary) error
+	// monitors to sum. Open spans are closed at now, or at the end of their monitor.
+	SumHistory(ctx context.Context, of Selection, now time.Time, sum *history.Summary) error
+
+	// LabelValues returns the value of a label of those of the monitors that have it.
+	LabelValues(ctx context.Context, label string, ids []monitor.ID) (map[monitor.ID]string, error)
 
 	// Broadcasts reads the newest broadcasts of a monitor, at most 1,000.
 	Broadcasts(ctx context.Context, id monitor.ID) (Broadcasts, error)
@@ -157,16 +165,20 @@ func (h *Service) span(from, to, now time.Time) (time.Time, time.Time, error) {
 
 // StatisticsQuery asks for totals.
 type StatisticsQuery struct {
-	By        history.Unit   // required
-	Zone      *time.Location // of days and hours; required
-	From, To  time.Time      // widened to whole periods; defaults as those of Timeline
-	MonitorID monitor.ID     // "": all monitors
+	Selection
+
+	By       history.Unit   // required
+	Zone     *time.Location // of days and hours; required
+	From, To time.Time      // widened to whole periods; defaults as those of Timeline
+	Group    string         // a label, whose values are summed up; empty: none
 }
 
 // Statistics has the totals of periods.
 type Statistics struct {
 	Periods []history.Period
 	*history.Summary
+
+	Groups map[string]history.Totals // by the value of the label; "": of monitors without it. nil: none was asked for
 }
 
 // Statistics sums up the history in hours or days. Errors: *monitor.Error
@@ -174,6 +186,14 @@ type Statistics struct {
 func (h *Service) Statistics(ctx context.Context, q StatisticsQuery) (Statistics, error) {
 	if q.By != history.Hour && q.By != history.Day {
 		return Statistics{}, monitor.Errorf(monitor.InvalidConfig, "by is %.40q; accepted is %s or %s", q.By, history.Hour, history.Day)
+	}
+	if q.MonitorID != "" && len(q.Labels) > 0 {
+		return Statistics{}, monitor.Errorf(monitor.InvalidConfig, "label is given with monitor_id; leave out one of them")
+	}
+	if q.Group != "" {
+		if err := monitor.Join(monitor.Labels{q.Group: "any"}.Check("group")...); err != nil {
+			return Statistics{}, err
+		}
 	}
 	now := h.now()
 	from, to, err := h.span(q.From, q.To, now)
@@ -185,20 +205,28 @@ func (h *Service) Statistics(ctx context.Context, q StatisticsQuery) (Statistics
 		return Statistics{}, monitor.Errorf(monitor.InvalidConfig, "from and to are more than %d hours apart; ask by=day, or for less", history.MaxPeriods)
 	}
 	sum := history.NewSummary(periods)
-	if err := h.sum(ctx, q.MonitorID, now, sum); err != nil {
+	if err := h.sum(ctx, q.Selection, now, sum); err != nil {
 		return Statistics{}, fmt.Errorf("read statistics: %w", err)
 	}
-	return Statistics{periods, sum}, nil
+	found := Statistics{Periods: periods, Summary: sum}
+	if q.Group != "" {
+		values, err := h.store.LabelValues(ctx, q.Group, sum.MonitorIDs())
+		if err != nil {
+			return Statistics{}, fmt.Errorf("read labels for statistics: %w", err)
+		}
+		found.Groups = sum.Groups(values)
+	}
+	return found, nil
 }
 
-// sum adds the history of a monitor, or of all, to sum.
-func (h *Service) sum(ctx context.Context, id monitor.ID, now time.Time, sum *history.Summary) error {
+// sum adds the history of monitors to sum.
+func (h *Service) sum(ctx context.Context, of Selection, now time.Time, sum *history.Summary) error {
 	release, err := h.sums.Take(ctx)
 	if err != nil {
 		return fmt.Errorf("wait for other statistics: %w", err)
 	}
 	defer release()
-	return h.store.SumHistory(ctx, id, now, sum)
+	return h.store.SumHistory(ctx, of, now, sum)
 }
 
 // Sessions returns the newest broadcasts of a monitor, newest first, each with its
@@ -214,7 +242,7 @@ func (h *Service) Sessions(ctx context.Context, id monitor.ID) ([]history.Sessio
 	now := h.now()
 	sessions, periods := history.Sessions(found.Started, found.Ended, found.life(now), found.EndedAt.IsZero())
 	sum := history.NewSummary(periods)
-	if err := h.sum(ctx, id, now, sum); err != nil {
+	if err := h.sum(ctx, Selection{MonitorID: id}, now, sum); err != nil {
 		return nil, fmt.Errorf("read sessions: %w", err)
 	}
 	for i := range sessions {

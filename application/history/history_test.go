@@ -70,7 +70,7 @@ func (s slowStore) MonitorHistory(_ context.Context, _ monitor.ID, _, _ time.Tim
 	return nil
 }
 
-func (s slowStore) SumHistory(context.Context, monitor.ID, time.Time, *history.Summary) error {
+func (s slowStore) SumHistory(context.Context, histories.Selection, time.Time, *history.Summary) error {
 	s.reading()
 	return nil
 }

@@ -36,6 +36,7 @@ type Incident struct {
 	Seq       int64 // its place in lists, ascending
 	MonitorID monitor.ID
 	StreamURL monitor.StreamURL
+	Labels    monitor.Labels // of the monitor, as they are now
 	UpdatedAt time.Time
 
 	// Hints held during it, or ended at most HintsBefore before its onset. They are the newest MaxHints, in the
@@ -56,9 +57,10 @@ type Filter struct {
 	Condition   incident.Name
 	MinSeverity int
 	MonitorID   monitor.ID
-	From, To    time.Time // incidents that were not resolved before From and were opened before To
-	Before      int64     // only places before this one; 0: from the newest on
-	Limit       int       // 1 to MaxPage
+	Labels      monitor.Labels // of monitors that have all of these
+	From, To    time.Time      // incidents that were not resolved before From and were opened before To
+	Before      int64          // only places before this one; 0: from the newest on
+	Limit       int            // 1 to MaxPage
 }
 
 // Action is one action of an operator on an incident.

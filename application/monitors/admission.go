@@ -17,6 +17,7 @@ type Request struct {
 	CallbackURL *string         // empty: routes alone tell somebody; nil: it is missing
 	Config      monitor.Config  // start from monitor.DefaultConfig
 	Metadata    json.RawMessage // a JSON object of at most monitor.MaxMetadata bytes; empty: {}
+	Labels      monitor.Labels
 	Headers     map[string]*string
 	TokenURL    *string // as of monitor.StreamSecret.SetTokenURL; nil: left out
 	ChannelID   string  // of the channel that registers it; empty: a person does
@@ -55,7 +56,8 @@ func (a *admission) read(r Request) (m monitor.Monitor, wrong []error) {
 	stream, streamErr := monitor.ParseStreamURL(r.StreamURL)
 	callback, callbackErr := readCallback(r.CallbackURL)
 	metadata, metadataErr := monitor.CheckMetadata(r.Metadata)
-	wrong = monitor.NamedOnce(r.Unreadable, append([]error{streamErr, callbackErr, metadataErr}, r.Config.Check()...))
+	checked := append([]error{streamErr, callbackErr, metadataErr}, r.Config.Check()...)
+	wrong = monitor.NamedOnce(r.Unreadable, append(checked, r.Labels.Check("labels")...))
 	now := a.now().Truncate(time.Millisecond)
 	m = monitor.Monitor{
 		ID:           monitor.NewID(a.newUUID()),
@@ -64,6 +66,7 @@ func (a *admission) read(r Request) (m monitor.Monitor, wrong []error) {
 		CallbackURL:  callback,
 		Config:       r.Config,
 		Metadata:     metadata,
+		Labels:       r.Labels,
 		Status:       monitor.Initializing,
 		StreamStatus: monitor.StreamUnknown,
 		Health:       monitor.Health{Video: monitor.Unknown, Audio: monitor.Unknown},
@@ -111,7 +114,7 @@ func (a *admission) checkCallback(ctx context.Context, m monitor.Monitor) error 
 	if err != nil {
 		return fmt.Errorf("read who is told of a monitor: %w", err)
 	}
-	if !routing.TellsOf(m.ID, m.Metadata) {
+	if !routing.TellsOf(m.ID, m.Labels, m.Metadata) {
 		return NobodyTold()
 	}
 	return nil

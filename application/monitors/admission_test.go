@@ -20,6 +20,7 @@ func TestRegistrationsBatchesAndPreviewsRefuseTheSame(t *testing.T) {
 	}{
 		"a passed end beside wrong metadata":       {func(r *monitors.Request) { r.Config.ScheduledEndTime, r.Metadata = &over, []byte(`[]`) }, []string{"metadata", "config.scheduled_end_time"}},
 		"a refused callback beside a wrong stream": {func(r *monitors.Request) { r.StreamURL, r.CallbackURL = "x", new("https://10.0.0.1/") }, []string{"stream_url", "callback_url"}},
+		"a label without a value":                  {func(r *monitors.Request) { r.Labels = monitor.Labels{"team": "a", "show": ""} }, []string{"labels.show"}},
 		"two settings": {func(r *monitors.Request) { r.Config.CheckIntervalSec, r.Config.StartDelayToleranceSec = 301, -1 },
 			[]string{"config.check_interval_sec", "config.start_delay_tolerance_sec"}},
 		"an unreadable setting beside a wrong callback": {func(r *monitors.Request) {

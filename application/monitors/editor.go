@@ -21,8 +21,9 @@ type Change struct {
 	StreamURL   *string // the same stream, with another secret; nil: left out
 	CallbackURL *string // empty: routes alone tell somebody; nil: left out
 	Config      ConfigChange
-	Metadata    json.RawMessage // a JSON object, which replaces the old one; empty: left out
-	Unreadable  []error         // as in a Request
+	Metadata    json.RawMessage    // a JSON object, which replaces the old one; empty: left out
+	Labels      map[string]*string // those to set; a nil value removes one, the others stay
+	Unreadable  []error            // as in a Request
 }
 
 // ConfigChange changes a configuration. A field that is left out stays as it is.
@@ -182,6 +183,8 @@ func (ed *Editor) draft(ctx context.Context, m monitor.Monitor, c Change) (monit
 		metadata, err := monitor.CheckMetadata(c.Metadata)
 		draft.Metadata, refused = metadata, append(refused, err)
 	}
+	draft.Labels = m.Labels.With(c.Labels)
+	refused = append(refused, draft.Labels.Check("labels")...)
 	var policyErr error
 	if draft.Config.CookieJar != m.Config.CookieJar {
 		err := ed.checkJar(ctx, draft)

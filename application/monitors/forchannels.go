@@ -2,7 +2,6 @@ package monitors
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -50,7 +49,7 @@ func (fc *ForChannels) RegisterStream(ctx context.Context, r channel.Registratio
 	}
 	err = fc.audit.Record(ctx, by(r.ChannelID), "monitor.register", func(ctx context.Context) (string, error) {
 		m, err = reg.Register(ctx, Request{
-			StreamURL: string(r.StreamURL), CallbackURL: new(string(r.CallbackURL)), Config: r.Config, Metadata: r.Metadata, ChannelID: r.ChannelID,
+			StreamURL: string(r.StreamURL), CallbackURL: new(string(r.CallbackURL)), Config: r.Config, Metadata: r.Metadata, Labels: r.Labels, ChannelID: r.ChannelID,
 		})
 		return string(m.ID), err
 	})
@@ -58,8 +57,8 @@ func (fc *ForChannels) RegisterStream(ctx context.Context, r channel.Registratio
 }
 
 // CheckCallback refuses a callback of the streams of a channel as Register does.
-func (fc *ForChannels) CheckCallback(ctx context.Context, u monitor.CallbackURL, metadata json.RawMessage) error {
-	return fc.services.Registrar.checkCallback(ctx, monitor.Monitor{CallbackURL: u, Metadata: metadata})
+func (fc *ForChannels) CheckCallback(ctx context.Context, t channel.Template) error {
+	return fc.services.Registrar.checkCallback(ctx, monitor.Monitor{CallbackURL: t.CallbackURL, Labels: t.Labels, Metadata: t.Metadata})
 }
 
 // ChangeStream gives the monitor of a stream the title and the start that the source has moved it to, as Editor.ChangeMonitor

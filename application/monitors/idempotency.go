@@ -49,8 +49,12 @@ func requestDigest(m monitor.Monitor) (Digest, error) {
 	if err != nil {
 		return Digest{}, fmt.Errorf("digest a registration: %w", err)
 	}
+	labels, err := json.Marshal(m.Labels)
+	if err != nil {
+		return Digest{}, fmt.Errorf("digest a registration: %w", err)
+	}
 	h := sha256.New()
-	for _, part := range []string{string(m.StreamURL), string(secret), string(m.CallbackURL), string(config), string(m.Metadata)} {
+	for _, part := range []string{string(m.StreamURL), string(secret), string(m.CallbackURL), string(config), string(m.Metadata), string(labels)} {
 		fmt.Fprintf(h, "%d:%s", len(part), part)
 	}
 	return Digest(h.Sum(nil)), nil

@@ -90,6 +90,7 @@ func TestARepeatedRegistrationReturnsTheFirstResult(t *testing.T) {
 		},
 		"another start":  func(r *monitors.Request) { r.Config.ScheduledStartTime = new(noon) },
 		"another end":    func(r *monitors.Request) { r.Config.ScheduledEndTime = new(noon) },
+		"other labels":   func(r *monitors.Request) { r.Labels = monitor.Labels{"team": "b"} },
 		"other metadata": func(r *monitors.Request) { r.Metadata = []byte(`{"a":1}`) },
 	} {
 		t.Run("refuses "+name+" under the same key", func(t *testing.T) {

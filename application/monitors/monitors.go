@@ -17,13 +17,14 @@ const MaxSearchText = 200
 // are combined. The zero value of a filter selects every monitor.
 type MonitorQuery struct {
 	Status  monitor.Status
-	Trouble bool   // only with an incident that goes on, or with a bad picture or sound
-	Blind   bool   // only those that cannot be observed (decision S15)
-	Live    bool   // only active ones whose stream is live
-	Text    string // in the stream URL, the metadata or the ID, ignoring case; at most MaxSearchText bytes
-	Before  int64  // only monitors older than the one with this Seq; 0: from the newest on
-	Limit   int    // 1 to MaxPage
-	Offset  int    // 0 to MaxOffset; 0 with Before
+	Trouble bool           // only with an incident that goes on, or with a bad picture or sound
+	Blind   bool           // only those that cannot be observed (decision S15)
+	Live    bool           // only active ones whose stream is live
+	Labels  monitor.Labels // only those that have all of these
+	Text    string         // in the stream URL, the metadata or the ID, ignoring case; at most MaxSearchText bytes
+	Before  int64          // only monitors older than the one with this Seq; 0: from the newest on
+	Limit   int            // 1 to MaxPage
+	Offset  int            // 0 to MaxOffset; 0 with Before
 }
 
 // ListedMonitor is a monitor of a list, without its snapshot.

@@ -75,7 +75,7 @@ type MonitorStore interface {
 type SettingsStore interface {
 	MonitorGetter
 
-	// UpdateSettings stores Config, CallbackURL and Metadata of m with the revision after
+	// UpdateSettings stores Config, CallbackURL, Metadata and Labels of m with the revision after
 	// that of m, and returns the monitor. A promoteAt that is not zero moves the
 	// promotion of a reservation that has never had a worker (decision A10). Errors:
 	// ErrRevisionConflict when the stored revision is not that of m; *monitor.Error

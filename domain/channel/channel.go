@@ -56,7 +56,8 @@ type Template struct {
 	CallbackURL monitor.CallbackURL
 	Config      monitor.Config  // without scheduled times
 	Metadata    json.RawMessage // a JSON object
-	Jar         string          // the name of a jar of cookies; empty: none, and streams for members are skipped
+	Labels      monitor.Labels
+	Jar         string // the name of a jar of cookies; empty: none, and streams for members are skipped
 }
 
 // MaxJarName is the most characters of the name of a jar.
@@ -84,6 +85,7 @@ func (t Template) Check() (refused []error) {
 	} else if len(t.Metadata) > maxMetadata {
 		refused = append(refused, monitor.FieldErrorf("metadata", "is %d bytes long; accepted are %d, because names of channel and stream are added", len(t.Metadata), maxMetadata))
 	}
+	refused = append(refused, t.Labels.Check("labels")...)
 	if t.Jar != "" {
 		refused = append(refused, monitor.CheckLine("cookie_jar", t.Jar, 1, MaxJarName))
 	}

@@ -49,12 +49,13 @@ type payload struct {
 	ChannelURL Address         `json:"channel_url"`
 	Timestamp  time.Time       `json:"timestamp"`
 	Data       any             `json:"data"`
-	Metadata   json.RawMessage `json:"metadata"` // of the template
+	Metadata   json.RawMessage `json:"metadata"` // of the template, as are the labels
+	Labels     monitor.Labels  `json:"labels,omitempty"`
 }
 
 // Payload returns the body of the webhooks of an event with an ID, a UUIDv7. Its times are in a zone.
 func (e Event) Payload(id string, c Channel, zone *time.Location) ([]byte, error) {
-	p := payload{id, e.Type, c.ID, c.Address, wire.Time(e.At, zone), nil, c.Template.Metadata}
+	p := payload{id, e.Type, c.ID, c.Address, wire.Time(e.At, zone), nil, c.Template.Metadata, c.Template.Labels}
 	switch {
 	case e.Stream != nil:
 		found := *e.Stream
@@ -80,7 +81,7 @@ const severityUnreadable = 2
 // Stream no stream has a title.
 func (c Channel) Subject(e Event) notify.Subject {
 	f := Found{}
-	s := notify.Subject{EventType: e.Type, ChannelID: c.ID}
+	s := notify.Subject{EventType: e.Type, ChannelID: c.ID, Labels: c.Template.Labels}
 	if e.Stream != nil {
 		f.Title = e.Stream.Title
 	}

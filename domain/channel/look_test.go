@@ -327,12 +327,12 @@ func TestATemplateNamesEverythingThatIsWrong(t *testing.T) {
 	start := at(0, "12:00")
 	bad := good
 	bad.Config.CookieJar = "members"
-	bad.Config.ScheduledStartTime, bad.Config.CheckIntervalSec, bad.Metadata, bad.Jar = &start, 0, []byte(`[]`), "a\nb"
+	bad.Config.ScheduledStartTime, bad.Config.CheckIntervalSec, bad.Metadata, bad.Labels, bad.Jar = &start, 0, []byte(`[]`), monitor.Labels{"team": ""}, "a\nb"
 	fields := map[string]bool{}
 	for _, err := range bad.Check() {
 		fields[monitor.FieldOf(err)] = true
 	}
-	for _, field := range []string{"config.scheduled_start_time", "config.check_interval_sec", "config.cookie_jar", "metadata", "cookie_jar"} {
+	for _, field := range []string{"config.scheduled_start_time", "config.check_interval_sec", "config.cookie_jar", "metadata", "labels.team", "cookie_jar"} {
 		if !fields[field] {
 			t.Errorf("%s is not refused", field)
 		}

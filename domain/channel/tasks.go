@@ -154,6 +154,7 @@ type Registration struct {
 	CallbackURL monitor.CallbackURL
 	Config      monitor.Config
 	Metadata    json.RawMessage
+	Labels      monitor.Labels
 }
 
 // Registration returns what a wanted stream is registered with. One that is live has no scheduled start: it is not late.
@@ -163,7 +164,7 @@ func (c Candidate) Registration() Registration {
 	if c.Stream.State == Upcoming && !c.Stream.ScheduledStart.IsZero() {
 		config.ScheduledStartTime = &c.Stream.ScheduledStart
 	}
-	return Registration{c.Channel.ID, c.Stream.URL, c.Channel.Template.CallbackURL, config, c.Channel.metadataOf(c.Stream)}
+	return Registration{c.Channel.ID, c.Stream.URL, c.Channel.Template.CallbackURL, config, c.Channel.metadataOf(c.Stream), c.Channel.Template.Labels}
 }
 
 // Registered returns the stream with the monitor that watches it, and what is told of it. adopted says that a person had

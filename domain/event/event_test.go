@@ -162,6 +162,12 @@ func TestThePayloadIsTheSpecifiedOne(t *testing.T) { // section 4.2
 	if string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
+	labelled := event.NewPayload(e, "mon-1", "https://www.youtube.com/watch?v=XXXXXXXXXXX", json.RawMessage(`{"z":"<&>","a":1.0}`), jst)
+	labelled.Labels = map[string]string{"team": "a", "show": "朝<1>"}
+	got, err = labelled.Encode()
+	if withLabels := strings.TrimSuffix(want, "}") + `,"labels":{"show":"朝<1>","team":"a"}}`; err != nil || string(got) != withLabels {
+		t.Errorf("got  %s, %v\nwant %s", got, err, withLabels)
+	}
 	for typ, data := range samples {
 		b, err := event.NewPayload(event.Event{Type: typ, At: utc, Data: data}, "m", "u", nil, time.UTC).Encode()
 		if err != nil || strings.Contains(string(b), "+09:00") || !strings.Contains(string(b), `"metadata":{}`) {

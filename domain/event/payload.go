@@ -20,6 +20,8 @@ type Payload struct {
 	Timestamp time.Time       `json:"timestamp"`
 	Data      Data            `json:"data"`
 	Metadata  json.RawMessage `json:"metadata"` // the caller's, untouched; {} if none was given
+
+	Labels map[string]string `json:"labels,omitempty"` // of the registration (section 16.8)
 }
 
 // NewPayload joins an event to its registration. Times are written in zone

@@ -30,7 +30,8 @@ type Monitor struct {
 	Statistics   monitor.Statistics   `json:"statistics"`
 	Config       monitor.Config       `json:"config"`
 	Metadata     json.RawMessage      `json:"metadata"`
-	Revision     int                  `json:"revision"` // how often config, callback_url or metadata were changed
+	Labels       monitor.Labels       `json:"labels"`
+	Revision     int                  `json:"revision"` // how often config, callback_url, metadata or labels were changed
 	CreatedAt    time.Time            `json:"created_at"`
 	EndedAt      *time.Time           `json:"ended_at,omitempty"`
 
@@ -127,6 +128,7 @@ func NewMonitorIn(m monitor.Monitor, zone *time.Location) Monitor {
 		Statistics:   m.Statistics,
 		Config:       m.Config,
 		Metadata:     m.Metadata,
+		Labels:       m.Labels,
 		Revision:     m.Revision,
 		CreatedAt:    wire.Time(m.CreatedAt, zone),
 		EndedAt:      wire.TimeOrNull(m.EndedAt, zone),

@@ -94,6 +94,8 @@ type Delay struct {
 	N        int
 }
 
+func (d Delay) plus(o Delay) Delay { return Delay{d.Sum + o.Sum, max(d.Max, o.Max), d.N + o.N} }
+
 // NewTotals returns totals of nothing, with every time that is counted for each monitor. An
 // optional detector has its time once it has found something.
 func NewTotals() Totals {
@@ -140,7 +142,7 @@ func (t *Totals) AddAlerts(p Period, at time.Time, d Delay) {
 		return
 	}
 	t.Alerts += d.N
-	t.ToAlert = Delay{t.ToAlert.Sum + d.Sum, max(t.ToAlert.Max, d.Max), t.ToAlert.N + d.N}
+	t.ToAlert = t.ToAlert.plus(d)
 }
 
 // AddIncident counts an incident if it was opened in the period.
@@ -254,6 +256,25 @@ func (s *Summary) eachPeriod(from, to time.Time, count func(*Totals, Period)) {
 	for i := firstEndingAfter(s.periods, from); i < len(s.periods) && !s.periods[i].From.After(to); i++ {
 		count(&s.Periods[i], s.periods[i])
 	}
+}
+
+// Groups returns the totals of the monitors of each value. Those that have none are under "".
+func (s *Summary) Groups(valueOf map[monitor.ID]string) map[string]Totals {
+	groups := map[string]Totals{}
+	for id, t := range s.Monitors {
+		group, is := groups[valueOf[id]]
+		if !is {
+			group = NewTotals()
+		}
+		for word, d := range t.Time {
+			group.Time[word] += d
+		}
+		group.Alerts += t.Alerts
+		group.Incidents += t.Incidents
+		group.ToAlert = group.ToAlert.plus(t.ToAlert)
+		groups[valueOf[id]] = group
+	}
+	return groups
 }
 
 // MonitorIDs returns the monitors that have totals, in order.

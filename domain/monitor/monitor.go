@@ -19,6 +19,7 @@ type Monitor struct {
 	CallbackURL  CallbackURL
 	Config       Config
 	Metadata     json.RawMessage // a JSON object, byte for byte as registered
+	Labels       Labels
 	Status       Status
 	StreamStatus StreamStatus
 	Health       Health
@@ -26,7 +27,7 @@ type Monitor struct {
 	Statistics   Statistics
 	Reason       string    // why Status is error, e.g. callback_failed; empty otherwise
 	Generation   int       // of the newest worker launched, from 1; incremented when a worker is given up (decision O2)
-	Revision     int       // counts the changes of Config, CallbackURL, Metadata and references, from 0 (section 16.6)
+	Revision     int       // counts the changes of Config, CallbackURL, Metadata, Labels and references, from 0 (section 16.6)
 	RuntimeID    string    // of the runtime that launched that worker; empty before the first launch
 	ReportedAt   time.Time // time of that worker's newest report, by its clock; zero before the first
 	Snapshot     json.RawMessage

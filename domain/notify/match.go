@@ -23,7 +23,8 @@ type Match struct {
 	Conditions  []incident.Name   `json:"conditions"`   // at least one of them
 	MinSeverity int               `json:"min_severity"` // 0 to incident.MaxSeverity
 	Monitors    []monitor.ID      `json:"monitors"`
-	Metadata    map[string]string `json:"metadata"` // by path, such as channel_name or labels.team; values are compared as text
+	Metadata    map[string]string `json:"metadata"` // by path, such as channel_name or venue.city; values are compared as text
+	Labels      monitor.Labels    `json:"labels"`
 
 	// Hints are the kinds of hints that it selects. Then it selects no event and no incident, and without
 	// it no hint.
@@ -51,11 +52,12 @@ type Subject struct {
 	MonitorID  monitor.ID
 	ChannelID  string            // of an event of a channel of streams; empty: of none that is stored
 	Metadata   map[string]string // by path, as in Match
+	Labels     monitor.Labels
 }
 
 // Reason says for one criterion of a Match whether it holds.
 type Reason struct {
-	Criterion string `json:"criterion"` // hints, events, conditions, min_severity, monitors, or metadata. and a path
+	Criterion string `json:"criterion"` // hints, events, conditions, min_severity, monitors, metadata. and a path, or labels. and a name
 	Wanted    string `json:"wanted"`
 	Got       string `json:"got"` // empty: the subject has nothing of that kind
 	OK        bool   `json:"ok"`
@@ -83,9 +85,15 @@ func (m Match) Explain(s Subject) (all []Reason) {
 	if len(m.Monitors) > 0 {
 		all = append(all, oneOf("monitors", m.Monitors, []monitor.ID{s.MonitorID}))
 	}
-	for _, path := range slices.Sorted(maps.Keys(m.Metadata)) {
-		got, ok := s.Metadata[path]
-		all = append(all, Reason{"metadata." + path, m.Metadata[path], got, ok && got == m.Metadata[path]})
+	all = append(all, eachText("metadata.", m.Metadata, s.Metadata)...)
+	return append(all, eachText("labels.", m.Labels, s.Labels)...)
+}
+
+// eachText returns a reason for each text that is wanted, by name.
+func eachText(prefix string, wanted, has map[string]string) (all []Reason) {
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
+		got, ok := has[name]
+		all = append(all, Reason{prefix + name, wanted[name], got, ok && got == wanted[name]})
 	}
 	return all
 }
@@ -145,7 +153,7 @@ func (m Match) Check() (problems []error) {
 		problems = checkText(problems, "a path of match.metadata", path, 1, MaxComment)
 		problems = checkText(problems, fmt.Sprintf("match.metadata.%.60s", path), m.Metadata[path], 0, MaxComment)
 	}
-	return problems
+	return append(problems, m.Labels.Check("match.labels")...)
 }
 
 func checkListed[T ~string](problems []error, field string, list []T, known func(T) bool) []error {
@@ -161,7 +169,7 @@ func checkListed[T ~string](problems []error, field string, list []T, known func
 }
 
 func (m Match) isEmpty() bool {
-	return len(m.Hints)+len(m.Events)+len(m.Conditions)+m.MinSeverity+len(m.Monitors)+len(m.Metadata) == 0
+	return len(m.Hints)+len(m.Events)+len(m.Conditions)+m.MinSeverity+len(m.Monitors)+len(m.Metadata)+len(m.Labels) == 0
 }
 
 // FlattenMetadata returns the texts, numbers and booleans of a JSON object by path, such

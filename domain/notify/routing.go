@@ -90,8 +90,8 @@ func (r Routing) HintTargets(s Subject, now time.Time) []Target {
 
 // TellsOf reports whether the routes lead any trouble of a monitor to somebody: a message about an incident to people, or
 // the event that begins it to a webhook. id is empty for a monitor that is not registered yet.
-func (r Routing) TellsOf(id monitor.ID, metadata []byte) bool {
-	s := Subject{MonitorID: id, Severity: incident.MaxSeverity, Metadata: FlattenMetadata(metadata)}
+func (r Routing) TellsOf(id monitor.ID, labels monitor.Labels, metadata []byte) bool {
+	s := Subject{MonitorID: id, Severity: incident.MaxSeverity, Labels: labels, Metadata: FlattenMetadata(metadata)}
 	return slices.ContainsFunc(incident.Names(), func(c incident.Name) bool {
 		s.Conditions = []incident.Name{c}
 		return len(r.Explain(s, time.Time{}).Targets) > 0

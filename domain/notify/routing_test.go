@@ -43,7 +43,7 @@ func ids(targets []notify.Target) (all []string) {
 }
 
 var (
-	blackIncident = notify.Subject{Conditions: []incident.Name{black}, Severity: 1, MonitorID: someMonitor, Metadata: map[string]string{"labels.team": "video"}}
+	blackIncident = notify.Subject{Conditions: []incident.Name{black}, Severity: 1, MonitorID: someMonitor, Metadata: map[string]string{"labels.team": "video"}, Labels: monitor.Labels{"team": "video", "show": "朝"}}
 	blackEvent    = notify.Subject{EventType: event.Blackout, Conditions: []incident.Name{black}, Severity: 1, MonitorID: someMonitor}
 )
 
@@ -114,6 +114,10 @@ func TestEveryCriterionHasToHold(t *testing.T) {
 		{"the metadata", notify.Match{Metadata: map[string]string{"labels.team": "video"}}, blackIncident, true},
 		{"other metadata", notify.Match{Metadata: map[string]string{"labels.team": "audio"}}, blackIncident, false},
 		{"metadata that it has not", notify.Match{Metadata: map[string]string{"labels.city": ""}}, blackIncident, false},
+		{"the labels", notify.Match{Labels: monitor.Labels{"team": "video", "show": "朝"}}, blackIncident, true},
+		{"one label of two", notify.Match{Labels: monitor.Labels{"team": "video", "show": "夜"}}, blackIncident, false},
+		{"a label that it has not", notify.Match{Labels: monitor.Labels{"city": "a"}}, blackIncident, false},
+		{"labels, of what has none", notify.Match{Labels: monitor.Labels{"team": "video"}}, blackEvent, false},
 		{"one of two", notify.Match{MinSeverity: 1, Conditions: []incident.Name{silent}}, blackIncident, false},
 		{"the kind of a hint", notify.Match{Hints: []monitor.HintKind{monitor.LateStarts, monitor.Quieter}, Monitors: []monitor.ID{someMonitor}}, quieterHint, true},
 		{"another kind of hint", notify.Match{Hints: []monitor.HintKind{monitor.LateStarts}}, quieterHint, false},
@@ -160,8 +164,8 @@ func TestARouteThatCannotBeIsRefused(t *testing.T) {
 		{"a destination twice", func(r *notify.Route) { r.Name, r.Destinations = " ", []string{"a", "b", "a"} }, []string{"name", "destinations"}},
 		{"a match of what does not exist", func(r *notify.Route) {
 			r.Match = notify.Match{Events: []event.Type{"alert.flood"}, Conditions: []incident.Name{"wet"}, MinSeverity: -1,
-				Monitors: []monitor.ID{"mon-1"}, Metadata: map[string]string{"": "a"}}
-		}, []string{"match.events", "match.conditions", "match.monitors", "match.min_severity", "a path of match.metadata"}},
+				Monitors: []monitor.ID{"mon-1"}, Metadata: map[string]string{"": "a"}, Labels: monitor.Labels{"Team": "a", "show": ""}}
+		}, []string{"match.events", "match.conditions", "match.monitors", "match.min_severity", "a path of match.metadata", "match.labels", "match.labels.show"}},
 		{"a hint that does not exist", func(r *notify.Route) { r.Match.Hints = []monitor.HintKind{"rain"} }, []string{"match.hints"}},
 		{"a hint with a severity", func(r *notify.Route) {
 			r.Match.Hints, r.Match.MinSeverity = []monitor.HintKind{monitor.Quieter}, 1
@@ -270,12 +274,12 @@ func TestAnEventOfAChannelIsExplained(t *testing.T) { // section 20.4
 
 func TestAnIncidentMatchesByEveryConditionThatItHasHad(t *testing.T) {
 	i := incident.Incident{Severity: 2, Conditions: []incident.Condition{{Name: black, EndedAt: at(1)}, {Name: incident.Blind}}}
-	s := notify.StreamIncident{Incident: i, MonitorID: someMonitor, Metadata: map[string]string{"labels.team": "video"}}.Subject()
+	s := notify.StreamIncident{Incident: i, MonitorID: someMonitor, Metadata: map[string]string{"labels.team": "video"}, Labels: monitor.Labels{"team": "a"}}.Subject()
 	for name, m := range map[string]notify.Match{
 		"a condition that has ended": {Conditions: []incident.Name{black}},
 		"its event":                  {Events: []event.Type{event.Blackout}},
 		"the event of blindness":     {Events: []event.Type{event.MonitorError}},
-		"the rest":                   {MinSeverity: 2, Monitors: []monitor.ID{someMonitor}, Metadata: map[string]string{"labels.team": "video"}},
+		"the rest":                   {MinSeverity: 2, Monitors: []monitor.ID{someMonitor}, Metadata: map[string]string{"labels.team": "video"}, Labels: monitor.Labels{"team": "a"}},
 	} {
 		if !m.Matches(s) {
 			t.Errorf("%s: %+v", name, m.Explain(s))
@@ -323,7 +327,7 @@ func TestRoutesTellOfAStream(t *testing.T) { // section 3.1
 		"only another monitor":                {routing(route(notify.Match{Monitors: []monitor.ID{someMonitor + "1"}}, 0, "slack"), route(notify.Match{}, 0)), false},
 		"only this monitor":                   {routing(route(notify.Match{Monitors: []monitor.ID{someMonitor}}, 0, "slack"), route(notify.Match{}, 0)), true},
 	} {
-		if got := c.routing.TellsOf(someMonitor, []byte(`{"team":"video"}`)); got != c.want {
+		if got := c.routing.TellsOf(someMonitor, nil, []byte(`{"team":"video"}`)); got != c.want {
 			t.Errorf("%s: somebody is told: %t, want %t", name, got, c.want)
 		}
 	}

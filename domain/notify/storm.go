@@ -156,14 +156,15 @@ type StreamIncident struct {
 	Number    int // of the stream; 0: none
 	StreamURL monitor.StreamURL
 	Metadata  map[string]string // as in Subject; channel_name and stream_title name the stream
-	Good      []string          // lanes of the history that are good now: they were looked at
-	Unseen    monitor.Unseen    // why nothing is known of the stream now
+	Labels    monitor.Labels
+	Good      []string       // lanes of the history that are good now: they were looked at
+	Unseen    monitor.Unseen // why nothing is known of the stream now
 }
 
 // Subject returns what routes and silences compare. It has every condition that the incident
 // has had, so what matches once matches until the end.
 func (i StreamIncident) Subject() Subject {
-	return Subject{IncidentID: i.ID, Conditions: i.Conditions.Names(), Severity: i.Severity, MonitorID: i.MonitorID, Metadata: i.Metadata}
+	return Subject{IncidentID: i.ID, Conditions: i.Conditions.Names(), Severity: i.Severity, MonitorID: i.MonitorID, Metadata: i.Metadata, Labels: i.Labels}
 }
 
 // Storm is a set of incidents that share one message at a destination.

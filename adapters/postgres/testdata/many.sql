@@ -1,5 +1,5 @@
 UPDATE monitors SET status = 'completed', ended_at = now() - seq * interval '1 s' WHERE id IN (SELECT id FROM monitors ORDER BY seq LIMIT 1900);
-UPDATE monitors SET metadata = jsonb_build_object('channel_name', 'Channel ' || seq);
+UPDATE monitors SET metadata = jsonb_build_object('channel_name', 'Channel ' || seq), labels = jsonb_build_object('team', substr('ab', CAST(seq % 2 AS int) + 1, 1), 'show', CAST(seq % 200 AS text));
 UPDATE monitors SET stream_status = 'live' WHERE id IN (SELECT id FROM monitors WHERE ended_at IS NULL ORDER BY seq LIMIT 12);
 UPDATE monitors SET health_video = 'black' WHERE id IN (SELECT id FROM monitors WHERE ended_at IS NULL ORDER BY seq OFFSET 20 LIMIT 12);
 UPDATE monitors SET blind_since = now() WHERE id IN (SELECT id FROM monitors WHERE ended_at IS NULL ORDER BY seq OFFSET 40 LIMIT 12);

@@ -23,7 +23,7 @@ const (
 // with the store and may be called concurrently.
 type SubjectReader interface {
 	// EventSubject reads an event. It has the severity and the conditions of its incident.
-	// One of a channel has the metadata that the channel has now. Errors: *monitor.Error EventNotFound.
+	// One of a channel has the metadata and labels that the channel has now. Errors: *monitor.Error EventNotFound.
 	EventSubject(ctx context.Context, eventID string) (notify.Subject, error)
 
 	// IncidentSubject reads an incident. Errors: *monitor.Error incident.NotFound.
@@ -51,6 +51,7 @@ type Question struct {
 	MonitorID  monitor.ID
 	ChannelID  string // of an event of a channel; empty: of none that is stored
 	Metadata   json.RawMessage
+	Labels     monitor.Labels
 
 	Unreadable []error // *monitor.Error of fields that could not be decoded
 }
@@ -71,7 +72,7 @@ func (q Question) check() error {
 	if _, err := monitor.ParseID(string(q.MonitorID)); q.MonitorID != "" && err != nil {
 		checked = append(checked, monitor.FieldErrorf("monitor_id", "is %.60q; accepted is mon- and a UUIDv7 without hyphens", q.MonitorID))
 	}
-	checked = append(checked, q.checkChannel()...)
+	checked = append(checked, append(q.Labels.Check("labels"), q.checkChannel()...)...)
 	return joinProblems(q.Unreadable, checked)
 }
 
@@ -88,8 +89,10 @@ func (q Question) checkChannel() (wrong []error) {
 			wrong = append(wrong, monitor.FieldErrorf(field, "is given for an event of a channel, which has a severity of its own and no incident; leave it out"))
 		}
 	}
-	if q.ChannelID != "" && len(q.Metadata) > 0 {
-		wrong = append(wrong, monitor.FieldErrorf("metadata", "is given with channel_id; the channel has its own, so leave out one of them"))
+	for field, given := range map[string]bool{"metadata": len(q.Metadata) > 0, "labels": len(q.Labels) > 0} {
+		if given && q.ChannelID != "" {
+			wrong = append(wrong, monitor.FieldErrorf(field, "is given with channel_id; the channel has its own, so leave out one of them"))
+		}
 	}
 	return wrong
 }
@@ -136,10 +139,10 @@ func (e *Explainer) subject(ctx context.Context, q Question) (notify.Subject, er
 	case q.ChannelID != "":
 		return e.subjects.ChannelSubject(ctx, q.ChannelID, q.EventType)
 	case q.EventType.OfChannel():
-		return channel.Channel{Template: channel.Template{Metadata: q.Metadata}}.Subject(channel.Event{Type: q.EventType}), nil
+		return channel.Channel{Template: channel.Template{Metadata: q.Metadata, Labels: q.Labels}}.Subject(channel.Event{Type: q.EventType}), nil
 	}
 	return notify.Subject{
-		EventType: q.EventType, Conditions: q.Conditions, Severity: q.Severity, MonitorID: q.MonitorID, Metadata: notify.FlattenMetadata(q.Metadata),
+		EventType: q.EventType, Conditions: q.Conditions, Severity: q.Severity, MonitorID: q.MonitorID, Metadata: notify.FlattenMetadata(q.Metadata), Labels: q.Labels,
 	}, nil
 }
 

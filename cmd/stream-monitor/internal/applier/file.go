@@ -96,7 +96,7 @@ type fields map[string]any
 func fieldsOfMatch(m *notify.Match) fields {
 	return fields{
 		"events": (*list[event.Type])(&m.Events), "conditions": (*list[incident.Name])(&m.Conditions), "min_severity": &m.MinSeverity,
-		"monitors": (*list[monitor.ID])(&m.Monitors), "metadata": (*texts)(&m.Metadata), "hints": (*list[monitor.HintKind])(&m.Hints),
+		"monitors": (*list[monitor.ID])(&m.Monitors), "metadata": (*texts)(&m.Metadata), "labels": (*texts)(&m.Labels), "hints": (*list[monitor.HintKind])(&m.Hints),
 	}
 }
 

@@ -143,7 +143,7 @@ func (p *plan) routeBody(r notify.Route) map[string]any {
 func sameMatch(a, b notify.Match) bool {
 	return slices.Equal(sorted(a.Events), sorted(b.Events)) && slices.Equal(sorted(a.Conditions), sorted(b.Conditions)) &&
 		slices.Equal(sorted(a.Monitors), sorted(b.Monitors)) && slices.Equal(sorted(a.Hints), sorted(b.Hints)) &&
-		a.MinSeverity == b.MinSeverity && maps.Equal(a.Metadata, b.Metadata)
+		a.MinSeverity == b.MinSeverity && maps.Equal(a.Metadata, b.Metadata) && maps.Equal(a.Labels, b.Labels)
 }
 
 // sorted returns each text of a list once.
