@@ -17,6 +17,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/detector/detectortest"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/monitor/sourcetest"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
@@ -201,6 +202,7 @@ func special() []message.Example {
 	hostile := example("black, opened")
 	hostile.Name = "the names are hostile"
 	hostile.Facts.Incident.Metadata = map[string]string{"channel_name": "<!channel> *a*\n\u202e{{.}}@everyone \u0000 " + strings.Repeat("長", 300), "stream_title": "[x](https://evil.example)\n# y"}
+	hostile.Facts.Incident.Labels = monitor.Labels{"team": "<!channel> *a* [x](https://evil.example)", "show": strings.Repeat("長", 100), "more": strings.Repeat("長", 100)}
 
 	unnamed := example("black, opened")
 	unnamed.Name = "nothing names the stream"

@@ -3,6 +3,7 @@ package message
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -55,6 +56,7 @@ type view struct {
 	Number     string // of the stream, such as 007; empty: none
 	Channel    string // name of the channel, or else the video ID or URL; never empty
 	Stream     string // title of the stream; may be empty
+	Labels     string // of the stream, such as "show: morning, team: a"; may be empty
 	Platform   string // the title of the stream's source; empty: streams of several may be meant
 	Studio     string // where the broadcasters of the stream look at it; empty: Platform is, or it has none
 	SoundWorks bool   // the picture is bad, the sound is not
@@ -294,6 +296,7 @@ func (v *view) nameSource(s monitor.Source, language notify.Language) {
 func (v *view) addIncident(i notify.StreamIncident, notified notify.Notified, language notify.Language, now time.Time, zone *time.Location) {
 	v.Number = streamNumber(i.Number)
 	v.Channel, v.Stream = streamNames(i.StreamURL, i.Metadata)
+	v.Labels = labelText(i.Labels)
 	v.nameSource(monitor.SourceOf(i.StreamURL), language)
 	bad := map[incident.Name]bool{}
 	v.Quiet, v.Still, v.ResolvedBy = v.Open && !i.Lasts(), !v.Open && i.Lasts(), clean(i.ResolvedBy, maxStream)
@@ -407,6 +410,15 @@ func rank(name string) int {
 		return at
 	}
 	return len(order) + slices.Index([]incident.Name{incident.Late, incident.Blind}, incident.Name(name))
+}
+
+// labelText returns labels by name.
+func labelText(labels monitor.Labels) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		all = append(all, name+": "+labels[name])
+	}
+	return clean(strings.Join(all, ", "), maxDetail)
 }
 
 // streamNames returns what names a stream: the names of its metadata, or else its address.
