@@ -47,12 +47,13 @@ async function refusal(response: Response): Promise<APIError> {
   }
 }
 
-type Query = Record<string, string | number | boolean | null | undefined>;
+type Query = Record<string, string | number | boolean | null | undefined | string[]>;
 
 export function withParameters(path: string, parameters: Query): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) {
-    if (value !== null && value !== undefined && value !== "") query.set(name, String(value));
+    if (Array.isArray(value)) value.forEach((one) => query.append(name, one));
+    else if (value !== null && value !== undefined && value !== "") query.set(name, String(value));
   }
   const text = query.toString();
   return text ? `${path}?${text}` : path;
@@ -109,6 +110,7 @@ export interface IncidentFilter {
   condition?: string | null;
   severity?: string | null;
   monitor_id?: string | null;
+  label?: string[]; // NAME:VALUE
   from?: string | null;
   to?: string | null;
   after?: string | null;

@@ -1,4 +1,5 @@
 // What a form changes of a monitor.
+import { labelChange, labelsTyped } from "./labels";
 import { fromLocalInput } from "./time";
 import type { Change, Config, Detectors, Metadata } from "./types";
 
@@ -29,6 +30,8 @@ export function changeOf(metadata: Metadata, opened: FormData, form: FormData): 
   if (Object.keys(config).length > 0) change.config = config;
   if (form.get("no_callback")) change.callback_url = null;
   else if (field("callback_url")) change.callback_url = field("callback_url");
+  const labels = labelChange(labelsTyped(field("labels", opened)), labelsTyped(field("labels")));
+  if (labels) change.labels = labels;
   const renamed = names.filter(changed);
   if (renamed.length > 0) change.metadata = { ...metadata, ...Object.fromEntries(renamed.map((name) => [name, field(name)])) };
   return change;

@@ -1,6 +1,7 @@
 // Incidents and channels as tables for spreadsheets (RFC 4180). Columns are named as in the API, times are UTC: a program may read it, too.
 import { ownersOf, troubleSec } from "./incidentlist";
 import { endOf } from "./incident";
+import { known, type Labelled } from "./labels";
 import { channelOf, titleOf, type Named } from "./names";
 import type { Channel, Incident } from "./types";
 
@@ -31,7 +32,8 @@ const incidentColumns: Record<string, (incident: Incident, stream: Named, now: n
 const utc = (at: string | null) => at && new Date(at).toISOString();
 
 export function csvOf(incidents: readonly Incident[], streamOf: (incident: Incident) => Named, now: number): string {
-  return table(Object.keys(incidentColumns), incidents.map((incident) => Object.values(incidentColumns).map((value) => value(incident, streamOf(incident), now))));
+  const labels = labelColumns(incidents);
+  return table([...Object.keys(incidentColumns), ...labels.names], incidents.map((incident) => [...Object.values(incidentColumns).map((value) => value(incident, streamOf(incident), now)), ...labels.of(incident)]));
 }
 
 const channelColumns: Record<string, (channel: Channel) => Cell> = {
@@ -56,7 +58,16 @@ const channelColumns: Record<string, (channel: Channel) => Cell> = {
   over: (c) => c.counts.over,
 };
 
-export const csvOfChannels = (channels: readonly Channel[]): string => table(Object.keys(channelColumns), channels.map((channel) => Object.values(channelColumns).map((value) => value(channel))));
+export function csvOfChannels(channels: readonly Channel[]): string {
+  const labels = labelColumns(channels);
+  return table([...Object.keys(channelColumns), ...labels.names], channels.map((channel) => [...Object.values(channelColumns).map((value) => value(channel)), ...labels.of(channel)]));
+}
+
+// labelColumns are a column for each label that there is, named as in a file of registrations.
+function labelColumns(all: readonly Labelled[]) {
+  const names = [...known(all).keys()];
+  return { names: names.map((name) => `labels.${name}`), of: ({ labels }: Labelled): Cell[] => names.map((name) => labels?.[name] ?? null) };
+}
 
 function table(names: string[], rows: Cell[][]): string {
   const lines = [names, ...rows].map((cells) => cells.map(quoted).join(","));

@@ -1,10 +1,11 @@
 // How a stream is called. Metadata are texts of strangers: they are shown as text, one line, in their own direction.
-import type { Metadata } from "./types";
+import type { Labels, Metadata } from "./types";
 
 export interface Named {
   stream_url: string;
   number?: number;
   metadata?: Metadata;
+  labels?: Labels;
   channel_id?: string;
 }
 
@@ -20,7 +21,6 @@ function first(metadata: Metadata | undefined, keys: string[]): string {
 
 export const channelOf = (m: Named) => first(m.metadata, ["channel_name", "channel", "name"]);
 export const titleOf = (m: Named) => first(m.metadata, ["stream_title", "title"]);
-export const groupOf = (m: Named) => first(m.metadata, ["group", "agency", "category"]);
 
 // isOwn reports whether a stream is on a server of one's own, so that no platform says how it is.
 export const isOwn = (streamURL: string) => streamURL.startsWith("icy+");

@@ -1,6 +1,6 @@
 // Destinations, routes and silences: the objects of the API (openapi.yaml) and its requests.
 import { get, post, request } from "./api";
-import type { ConditionName, DeliveryAttempt, HintKind } from "./types";
+import type { ConditionName, DeliveryAttempt, HintKind, Labels } from "./types";
 
 export type KindName = "webhook" | "slack" | "discord" | "teams" | "line" | "telegram" | "pagerduty" | "ntfy" | "email";
 
@@ -59,6 +59,7 @@ export interface Match {
   min_severity?: number;
   monitors?: string[];
   metadata?: Record<string, string>;
+  labels?: Labels;
   hints?: HintKind[]; // of a route for hints alone
 }
 
@@ -150,7 +151,7 @@ export const silences = {
 // secretNames are the secrets of a destination that are set.
 export const secretNames = (d: Destination): string[] => (Array.isArray(d.secrets) ? d.secrets : Object.keys(d.secrets));
 
-// metadataOf reads "channel_name=A, labels.team=B" as people type it.
+// metadataOf reads "channel_name=A, venue.city=B" as people type it.
 export function metadataOf(typed: string): Record<string, string> {
   const pairs = typed
     .split(/[,、\n]/)

@@ -29,6 +29,7 @@ function fieldWord(field: string): string {
   if (field === "channel") return channels.address;
   if (field === "stream_url") return register.url;
   if (field.startsWith("metadata")) return monitor.metadata;
+  if (field.startsWith("labels")) return monitor.labels;
   return (monitor.fields as Record<string, string>)[field.replace(/^config\./, "")] ?? field;
 }
 

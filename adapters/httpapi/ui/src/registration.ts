@@ -1,5 +1,6 @@
 // What is being registered: presets, single values, and what will happen then.
 import type { NumberName } from "./change";
+import { labelsTyped } from "./labels";
 import { fromLocalInput } from "./time";
 import type { ChannelRegistration, Config, Detectors, Preview, Problem, Registration, Service } from "./types";
 
@@ -27,6 +28,7 @@ export interface Template {
   changed: Numbers; // values that differ from the preset
   detectors: NonNullable<Config["detectors"]>; // optional detectors that differ from the preset; null: off
   cookieJar: string; // a name; "": none
+  labels: string; // as typed
   goesOn: boolean; // a webhook that fails does not end the watch, as every preset has it
 }
 
@@ -38,7 +40,7 @@ export interface Draft extends Template {
   title: string;
 }
 
-export const emptyTemplate = (callbackURL: string | null): Template => ({ callbackURL, changed: {}, detectors: {}, cookieJar: "", goesOn: true });
+export const emptyTemplate = (callbackURL: string | null): Template => ({ callbackURL, changed: {}, detectors: {}, cookieJar: "", labels: "", goesOn: true });
 
 export const emptyDraft = (streamURL: string, callbackURL: string | null): Draft => ({ ...emptyTemplate(callbackURL), streamURL, start: "", end: "", channel: "", title: "" });
 
@@ -80,14 +82,17 @@ export function registrationOf(draft: Draft, preset: Numbers, name = ""): Regist
   const metadata: Record<string, string> = {};
   if (draft.channel.trim()) metadata.channel_name = draft.channel.trim();
   if (draft.title.trim()) metadata.stream_title = draft.title.trim();
-  return { stream_url: streamURLOf(draft.streamURL), callback_url: callbackOf(draft), config, metadata };
+  return { stream_url: streamURLOf(draft.streamURL), callback_url: callbackOf(draft), config, metadata, ...labelled(draft) };
 }
+
+const labelled = (of: Template) => (of.labels.trim() ? { labels: labelsTyped(of.labels) } : {});
 
 export const channelRegistrationOf = (channel: string, of: Template, preset: Numbers, name = ""): ChannelRegistration => ({
   channel: channel.trim(),
   callback_url: callbackOf(of),
   config: configOf(of, preset, name),
   ...(of.cookieJar ? { cookie_jar: of.cookieJar } : {}),
+  ...labelled(of),
 });
 
 // namesChannel reports whether somebody typed a channel where an address belongs: an ID, an @handle, or a URL of one.

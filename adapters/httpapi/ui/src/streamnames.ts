@@ -57,8 +57,8 @@ const learn = (named: [string, Named | null][]) => (ended.value = new Map([...en
 
 async function readOne(id: string): Promise<Named | null> {
   try {
-    const { stream_url, number, metadata, channel_id } = await api.read(id);
-    return { stream_url, number, metadata, channel_id };
+    const { stream_url, number, metadata, labels, channel_id } = await api.read(id);
+    return { stream_url, number, metadata, labels, channel_id };
   } catch (error) {
     if (error instanceof APIError && error.status === 404) return null;
     throw error;

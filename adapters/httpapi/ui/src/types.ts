@@ -6,6 +6,7 @@ export type ConditionName = string; // late, no_media, blind, error, or that of 
 export type Variant = "before" | "onset" | "recovery" | "level" | "levels" | "clip";
 export type Role = "view" | "operate" | "admin"; // of a key; each includes the one before it
 export type Metadata = Record<string, unknown>;
+export type Labels = Record<string, string>; // by name
 
 export interface Config {
   check_interval_sec: number;
@@ -125,6 +126,7 @@ export interface Monitor {
   statistics: Record<string, number>;
   config: Config;
   metadata: Metadata;
+  labels: Labels;
   created_at: string;
   ended_at?: string;
   record_parked_since?: string; // incidents and history cannot be stored
@@ -188,6 +190,7 @@ export interface Incident {
   incident_id: string;
   monitor_id: string;
   stream_url: string;
+  labels?: Labels; // of the monitor; the feed has none
   state: "open" | "resolved";
   severity: number; // the worst so far
   severity_now: number | null; // of what lasts; null: nothing does, or it is resolved
@@ -328,12 +331,14 @@ export interface Registration {
   callback_url: string | null; // null: routes alone tell somebody
   config: Partial<Config>;
   metadata: Metadata;
+  labels?: Labels;
 }
 
 export interface ChannelRegistration {
   channel: string; // an ID, an @handle or a URL
   callback_url: string | null;
   config: Partial<Config>;
+  labels?: Labels;
   cookie_jar?: string; // without one, streams for members are skipped
 }
 
@@ -371,6 +376,7 @@ export interface Channel {
   title: string | null;
   config: Config;
   metadata: Metadata;
+  labels: Labels;
   cookie_jar: string | null;
   created_at: string;
   stopped_at: string | null;
@@ -425,6 +431,7 @@ export interface Change {
   callback_url?: string | null;
   config?: Partial<Config>;
   metadata?: Metadata;
+  labels?: Record<string, string | null>; // to set; null: removed
 }
 
 // Service is what a gateway says of itself.

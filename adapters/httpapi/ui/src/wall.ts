@@ -117,10 +117,11 @@ export type Cells = readonly (Item | undefined)[]; // undefined: the place is fr
 const mostGroups = 8; // more are shown as one
 
 // stripOf is the cells of each group, which are the same on every screen. In a group alone the cell of a stream is that of its
-// number; of several groups, each has its own streams by number.
-export function stripOf(all: readonly Item[], groupOf: (item: Item) => string): (readonly [string, Cells])[] {
-  const names = [...new Set(all.map(groupOf))].sort((a, b) => a.localeCompare(b));
+// number; of several groups, or of a part of all streams, each has its own streams by number.
+export function stripOf(all: readonly Item[], groupOf: (item: Item) => string, part = false): (readonly [string, Cells])[] {
+  const names = [...new Set(all.map(groupOf))].sort((a, b) => Number(!a) - Number(!b) || a.localeCompare(b));
   if (names.length > 1 && names.length <= mostGroups) return names.map((name) => [name, all.filter((i) => groupOf(i) === name).sort(byNumber)]);
+  if (part) return [[names.length === 1 ? names[0]! : "", [...all].sort(byNumber)]];
   const cells: (Item | undefined)[] = new Array(Math.max(0, ...all.map((i) => i.number))).fill(undefined);
   for (const item of all) if (item.number) cells[item.number - 1] = item;
   return [[names.length === 1 ? names[0]! : "", [...cells, ...all.filter((i) => !i.number)]]];

@@ -1,10 +1,11 @@
 // The wall's items as signals, computed at most once a second however many changes arrive.
 import { batch, effect, signal, untracked } from "@preact/signals";
-import { channelOf, groupOf, nameOf, titleOf } from "./names";
+import { hasLabels, known, valueOf, wantedLabels } from "./labels";
+import { channelOf, nameOf, titleOf } from "./names";
 import { query } from "./router";
 import { pinned } from "./settings";
 import { checker, incidents, isLate, monitors, now, replaced, revision } from "./store";
-import { byNumber, compare, isTold, lasting, matches, newestIncidents, numberOf, same, since, states, stateOf, stripOf, unownedFirst, type Cells, type Item, type State } from "./wall";
+import { byNumber, compare, isTold, lasting, matches, newestIncidents, numberOf, since, states, stateOf, stripOf, unownedFirst, type Cells, type Item, type State } from "./wall";
 
 const computeEveryMs = 1000;
 
@@ -12,7 +13,7 @@ export const items = signal<readonly Item[]>([]); // all, by number
 export const strip = signal<readonly (readonly [string, Cells])[]>([]); // by name of the group
 export const counts = signal<Record<State, number>>(zero());
 export const wanted = signal<Record<"attention" | "recovered" | "waiting" | "on_air", readonly Item[]>>({ attention: [], recovered: [], waiting: [], on_air: [] });
-export const groups = signal<readonly string[]>([]); // of all streams, by name
+export const labels = signal<ReadonlyMap<string, readonly string[]>>(new Map()); // the values of each label, by name
 export const byID = signal<ReadonlyMap<string, Item>>(new Map());
 
 function zero(): Record<State, number> {
@@ -52,22 +53,24 @@ function asBefore(item: Item): Item {
 
 function compute(): void {
   const all = collect();
+  const asked = wantedLabels();
+  const part = Object.keys(asked).length > 0;
+  const seen = part ? all.filter((i) => hasLabels(i.monitor, asked)) : all;
   const sums = zero();
-  for (const item of all) if (item.state !== "on_air" || !item.late) sums[item.state]++; // no trouble, but as of when?
+  for (const item of seen) if (item.state !== "on_air" || !item.late) sums[item.state]++; // no trouble, but as of when?
   const show = query.value.get("show");
-  const group = query.value.get("group");
   const words = query.value.get("q") ?? "";
-  const chosen = all.filter((i) => (!show || i.state === show || (show === "attention" && isAttention(i))) && (!group || groupOfItem(i) === group) && matches(i, words, textsOf(i)));
-  const named = [...new Set(all.map(groupOfItem).filter(Boolean))].sort((a, b) => a.localeCompare(b));
+  const chosen = seen.filter((i) => (!show || i.state === show || (show === "attention" && isAttention(i))) && matches(i, words, textsOf(i)));
+  const named = known(all.map((i) => i.monitor));
   const of = (...wantedStates: State[]) => chosen.filter((i) => wantedStates.includes(i.state)).sort(compare);
   const pinnedByNumber = (a: Item, b: Item) => Number(b.pinned) - Number(a.pinned) || byNumber(a, b);
   const byName = (a: Item, b: Item) => Number(b.pinned) - Number(a.pinned) || nameOfItem(a).localeCompare(nameOfItem(b));
   const onAir = chosen.filter((i) => i.state === "on_air" || (i.condition && !isTold(i.condition)) || (show === "off" && i.state === "off"));
   batch(() => {
     items.value = all;
-    strip.value = stripOf(all, groupOfItem);
+    strip.value = stripOf(seen, groupOfItem, part);
     counts.value = states.every((s) => sums[s] === counts.peek()[s]) ? counts.peek() : sums;
-    if (!same(named, groups.peek())) groups.value = named;
+    if (JSON.stringify([...named]) !== JSON.stringify([...labels.peek()])) labels.value = named;
     byID.value = new Map(all.map((i) => [i.id, i]));
     wanted.value = {
       attention: unownedFirst(of("trouble", "warning").filter((i) => isTold(i.condition))),
@@ -78,7 +81,7 @@ function compute(): void {
   });
 }
 
-export const groupOfItem = (item: Item) => (item.monitor ? groupOf(item.monitor) : "");
+export const groupOfItem = (item: Item) => valueOf(item.monitor, query.value.get("group"));
 
 const isAttention = (i: Item) => i.state === "trouble" || i.state === "warning";
 

@@ -38,7 +38,7 @@ export function fillNotifications(gateway) {
     ],
     routes: [
       route(1, { name: "automation", destinations: [id(1, 3)], continue: true }),
-      route(2, { name: "night", match: { min_severity: 2, metadata: { "labels.team": "night" } }, destinations: [id(1, 2)], delay_sec: 300, repeat_sec: 600, continue: true }),
+      route(2, { name: "night", match: { min_severity: 2, labels: { team: "night" } }, destinations: [id(1, 2)], delay_sec: 300, repeat_sec: 600, continue: true }),
       route(3, { name: "default", default: true }),
     ],
     silences: [silence(1), silence(2, { match: { min_severity: 1, conditions: ["late"] }, until_recovered: false, window: { weekdays: [], start: "02:00", end: "04:00", timezone: "Asia/Tokyo" }, state: "scheduled", next_at: ago(-20_000), comment: "" })],

@@ -42,7 +42,7 @@ function timeline() {
 }
 
 export function fill(gateway) {
-  for (let n = 1; n <= 3; n++) gateway.monitors.set(monitor(n).monitor_id, monitor(n, { metadata: { channel_name: n === 1 ? hostile : `Channel ${n}` } }));
+  for (let n = 1; n <= 3; n++) gateway.monitors.set(monitor(n).monitor_id, monitor(n, { metadata: { channel_name: n === 1 ? hostile : `Channel ${n}` }, labels: { team: n === 1 ? hostile.slice(0, 100) : "a", show: "朝" } }));
   const watched = gateway.monitors.get(id);
   watched.config = { ...watched.config, preset: "music", detectors: { made_up: { threshold_sec: 60, above_db: -12 } } };
   watched.health.conditions = [{ detector: "made_up", condition: "made_up_heard", track: "audio", state: "made_up", since: at(-90), alerted: true, values: { level_db: -3.456, left_of_the_stage_dbfs: -15.6, right_of_the_stage_dbfs: -120 } }];
@@ -69,7 +69,7 @@ export function fill(gateway) {
   fillChannels(gateway, hostile);
 }
 
-export const pages = { wall: "/", rows: "/?view=rows", incidents: "/incidents", incident: `/incidents/${incident(2).incident_id}`, monitor: `/monitors/${id}`, deliveries: "/deliveries", register: `/register?url=${encodeURIComponent(monitor(9).stream_url)}`, channels: "/channels?stopped=true", channel: `/channels/${channelID}`, "register a channel": "/channels/register?channel=@channel1", settings: "/settings", signin: "/signin?link=expired" };
+export const pages = { wall: "/", rows: "/?view=rows", "a view": "/?view=rows&group=team&label=show%3A朝", incidents: "/incidents", "incidents by label": "/incidents?group=team", incident: `/incidents/${incident(2).incident_id}`, monitor: `/monitors/${id}`, deliveries: "/deliveries", register: `/register?url=${encodeURIComponent(monitor(9).stream_url)}`, channels: "/channels?stopped=true", channel: `/channels/${channelID}`, "register a channel": "/channels/register?channel=@channel1", settings: "/settings", signin: "/signin?link=expired" };
 
 // typeWebhook chooses a webhook beside the routes, and types its address.
 export async function typeWebhook(page, url) {

@@ -147,12 +147,13 @@ function How({ of }: { of: Data }) {
       <div class="card-head">
         <h2 id="how-title">{words.kind}</h2>
       </div>
-      <Facts of={facts} metadata={of.metadata} />
+      <Facts of={facts} metadata={of.metadata} labels={of.labels} />
       <ChangeForm
         title={words.changeTitle}
         hint={words.changeHint}
         config={config}
         metadata={of.metadata}
+        labels={of.labels ?? {}}
         save={async (change) => {
           await api.change(of.channel_id, channelChangeOf(change));
           changed();

@@ -7,13 +7,15 @@ import { csvOf, save } from "../csv";
 import { conditionNames } from "../detectors";
 import { text } from "../i18n";
 import { byDay, firstCondition, storms, troubleOfAll } from "../incidentlist";
+import { grouped, hasLabels, known, valueOf, wantedLabels } from "../labels";
 import type { Named } from "../names";
 import { Allowed } from "../parts/Allowed";
 import { Glyph } from "../parts/Glyph";
 import { IncidentRow } from "../parts/IncidentRow";
 import { conditionWord } from "../parts/State";
+import { groupName, ViewBar } from "../parts/ViewBar";
 import { query, setQuery, withQuery } from "../router";
-import { incidents as live, now } from "../store";
+import { incidents as live, monitors, now } from "../store";
 import { useNames } from "../streamnames";
 import { clockDay, day, dayKey, duration, number } from "../time";
 import { useTitle } from "../title";
@@ -69,10 +71,11 @@ function readFilter() {
     condition: q.get("condition"),
     severity: q.get("severity"),
     monitor_id: q.get("monitor_id"),
+    label: Object.entries(wantedLabels()).map(([name, value]) => `${name}:${value}`),
     from: state === "open" || state === "unacknowledged" ? null : new Date(Math.floor(now.peek() / 60_000) * 60_000 - days * dayMs).toISOString(),
     limit: 100,
   };
-  return { filter, key: [state, days, filter.condition, filter.severity, filter.monitor_id].join(" ") };
+  return { filter, key: [state, days, filter.condition, filter.severity, filter.monitor_id, ...filter.label].join(" ") };
 }
 
 // isListed is the part of the filter that the API does not know.
@@ -86,9 +89,13 @@ function fits(incident: Incident): boolean {
     q.get("state") !== "resolved" &&
     incident.severity >= Number(q.get("severity") ?? 0) &&
     (!condition || incident.conditions.some((c) => c.name === condition)) &&
-    (!q.get("monitor_id") || incident.monitor_id === q.get("monitor_id"))
+    (!q.get("monitor_id") || incident.monitor_id === q.get("monitor_id")) &&
+    hasLabels(labelledOf(incident), wantedLabels())
   );
 }
+
+// labelledOf has the labels of the stream as the feed knows it, or as the list was read.
+const labelledOf = (incident: Incident) => monitors.get(incident.monitor_id) ?? incident;
 
 export function Incidents() {
   const words = text.value.incidents;
@@ -98,6 +105,8 @@ export function Incidents() {
   const open = all.filter((i) => i.state === "open");
   const streamOf = useNames(all.map((i) => i.monitor_id));
   const waiting = open.filter(needsSomebody);
+  const group = query.value.get("group");
+  monitors.keys.value;
   return (
     <main class="main" id="main">
       <div class="page-head">
@@ -119,6 +128,7 @@ export function Incidents() {
           </Allowed>
         )}
       </Filters>
+      <ViewBar known={known([...monitors.values(), ...(shown.value ?? [])])} />
       {failed.value && (
         <p class="notice is-warning" role="alert">
           <Glyph name="warning" />
@@ -127,7 +137,16 @@ export function Incidents() {
       )}
       {!shown.value && !failed.value && <p aria-busy="true">{text.value.common.loading}</p>}
       {shown.value && all.length === 0 && <p class="muted">{query.value.size > 0 ? words.none : words.noneYet}</p>}
-      {open.length > 0 && (
+      {group &&
+        grouped(all, (i) => valueOf(labelledOf(i), group)).map(([value, incidents]) => (
+          <section key={value}>
+            <h2 class="day" dir="auto">
+              {groupName(value)} <span>{incidents.length}</span>
+            </h2>
+            <List incidents={[...incidents.filter((i) => i.state === "open"), ...incidents.filter((i) => i.state === "resolved")]} streamOf={streamOf} />
+          </section>
+        ))}
+      {!group && open.length > 0 && (
         <section>
           <h2 class="day">
             {words.open} <span>{open.length}</span>
@@ -136,7 +155,7 @@ export function Incidents() {
           <List incidents={open} streamOf={streamOf} />
         </section>
       )}
-      {byDay(all.filter((i) => i.state === "resolved")).map(({ key, at, incidents }) => (
+      {!group && byDay(all.filter((i) => i.state === "resolved")).map(({ key, at, incidents }) => (
         <section key={key}>
           <h2 class="day">
             {dayName(at)}{" "}

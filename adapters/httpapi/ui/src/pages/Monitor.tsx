@@ -4,7 +4,7 @@ import { useEffect } from "preact/hooks";
 import { describe, run, type Said } from "../actions";
 import { APIError, monitors as api } from "../api";
 import { text } from "../i18n";
-import { groupOf, nameOf, pageOf, shortURL, titleOf, channelOf } from "../names";
+import { nameOf, pageOf, shortURL, titleOf, channelOf } from "../names";
 import { Broadcast } from "../parts/Broadcast";
 import { Allowed } from "../parts/Allowed";
 import { changing } from "../parts/ChangeForm";
@@ -48,7 +48,7 @@ function useMonitor(id: string) {
   const failed = useSignal<Said>("");
   monitors.keys.value;
   const live = monitors.rows.get(id)?.value;
-  const changed = live && `${live.status} ${JSON.stringify(live.config)} ${JSON.stringify(live.metadata)}`;
+  const changed = live && `${live.status} ${JSON.stringify(live.config)} ${JSON.stringify(live.metadata)} ${JSON.stringify(live.labels)}`;
   useEffect(() => {
     const abort = new AbortController();
     api.read(id, abort.signal).then(
@@ -98,19 +98,10 @@ function Head({ monitor, incident }: { monitor: Data; incident: Incident | null 
   const condition = lasting(monitor, incident);
   const open = incident && (incident.state === "open" || isTold(condition)) ? incident : null;
   const name = nameOf(monitor);
-  const group = groupOf(monitor);
   return (
     <>
       <nav class="crumbs" aria-label={words.monitor.where}>
         <a href="/">{words.shell.wall}</a>
-        {group && (
-          <>
-            <Glyph name="right" />
-            <a href={`/?group=${encodeURIComponent(group)}`} dir="auto">
-              {group}
-            </a>
-          </>
-        )}
         <Glyph name="right" />
         <span class="mono">{monitor.monitor_id.slice(-8)}</span>
       </nav>

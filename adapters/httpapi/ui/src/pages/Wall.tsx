@@ -14,6 +14,7 @@ import { Status } from "../parts/Status";
 import { Strip } from "../parts/Strip";
 import { Tile } from "../parts/Tile";
 import { Untold } from "../parts/Untold";
+import { ViewBar } from "../parts/ViewBar";
 import { navigate, query, setQuery, withQuery } from "../router";
 import { sound, togglePinned } from "../settings";
 import { useSilenced } from "../silenced";
@@ -21,7 +22,7 @@ import { checker, isChecked, isLive, loaded } from "../store";
 import { useTitle } from "../title";
 import { resort, type Item, type State } from "../wall";
 import { isTaken } from "../incident";
-import { byID, items, startWall, wanted } from "../wallmodel";
+import { byID, items, labels, startWall, wanted } from "../wallmodel";
 
 const selected = signal("");
 const largest = 2; // tiles with both pictures; the others are compact
@@ -52,6 +53,7 @@ export function Wall() {
       <Strip />
       <main class="main" id="main">
         <h1 class="hidden-text">{words.wall.title}</h1>
+        <ViewBar known={labels.value} />
         <Filtered />
         <Untold />
         {only("attention", "trouble", "warning") && <Attention items={attention} />}
@@ -64,20 +66,20 @@ export function Wall() {
   );
 }
 
-const isFiltered = () => ["show", "group", "q"].some((name) => query.value.get(name));
+const isFiltered = () => ["show", "label", "q"].some((name) => query.value.get(name));
 
 // Filtered says what is left out, and ends that.
 function Filtered() {
   const words = text.value;
-  if (!isFiltered()) return null;
   const show = query.value.get("show");
   const typed = query.value.get("q");
   const state = show && (show === "attention" ? words.wall.attention : words.common.states[show as State]);
-  const what = [state, query.value.get("group"), typed && `“${typed}”`].filter(Boolean).join(words.common.listComma);
+  if (!show && !typed) return null; // labels are named above
+  const what = [state, typed && `“${typed}”`].filter(Boolean).join(words.common.listComma);
   return (
     <p class="filtered">
       <span dir="auto">{words.wall.filter(what)}</span>
-      <a class="btn quiet" href={withQuery({ show: null, group: null, q: null })}>
+      <a class="btn quiet" href={withQuery({ show: null, q: null })}>
         {words.wall.clearFilter}
       </a>
     </p>
@@ -99,7 +101,7 @@ function Attention({ items: all }: { items: readonly Item[] }) {
   const refresh = () => ((shown.current = []), again.value++);
   useEffect(() => onKey("r", refresh), []);
   const drawn = result.shown.slice(0, most).map((id) => byID.value.get(id)!);
-  if (drawn.length === 0) return isFiltered() ? null : <Calm />;
+  if (drawn.length === 0) return query.value.get("show") || query.value.get("q") ? null : <Calm />;
   const [free, owned] = [drawn.filter((i) => !taken.current.has(i.id)), drawn.filter((i) => taken.current.has(i.id))];
   const words = text.value.wall;
   return (

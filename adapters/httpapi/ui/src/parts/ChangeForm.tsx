@@ -5,10 +5,11 @@ import { describe, type Said } from "../actions";
 import { changeOf, detectorChange, limits } from "../change";
 import { text, type Words } from "../i18n";
 import { running } from "../registration";
-import type { Change, Config, Detectors, Metadata } from "../types";
+import type { Change, Config, Detectors, Labels, Metadata } from "../types";
 import { CookieJarField } from "./CookieJarField";
 import { DetectorFields } from "./DetectorFields";
 import { Glyph } from "./Glyph";
+import { LabelsField } from "./LabelsField";
 
 // changing is whether the form of what is shown is open.
 export const changing = signal(false);
@@ -18,13 +19,14 @@ interface Props {
   hint: string;
   config: Config;
   metadata: Metadata;
+  labels: Labels;
   plan?: ComponentChildren; // fields of config beside the numbers
   children?: ComponentChildren; // fields at the end
   save: (change: Change) => Promise<unknown>;
 }
 
 // ChangeForm changes how something is watched. Only what a person changed is saved.
-export function ChangeForm({ title, hint, config, metadata, plan, children, save }: Props) {
+export function ChangeForm({ title, hint, config, metadata, labels, plan, children, save }: Props) {
   const words = text.value.monitor;
   const dialog = useRef<HTMLDialogElement>(null);
   const opened = useRef<FormData | null>(null);
@@ -101,6 +103,7 @@ export function ChangeForm({ title, hint, config, metadata, plan, children, save
             <input type="checkbox" name="no_callback" />
             {text.value.register.byRoutes}
           </label>
+          <LabelsField id="change-labels" of={labels} />
           {children}
           <div class="actions">
             <button class="btn primary" type="submit" disabled={busy.value}>

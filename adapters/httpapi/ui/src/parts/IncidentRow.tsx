@@ -10,6 +10,7 @@ import type { Incident } from "../types";
 import { Allowed } from "./Allowed";
 import { BestPicture } from "./BestPicture";
 import { Glyph } from "./Glyph";
+import { LabelLine } from "./LabelLine";
 import { Stranger } from "./Name";
 import { NoPicture } from "./Picture";
 import { alsoOf, conditionWord, InAll, isWarning, Lamp, severityOf, stillWord } from "./State";
@@ -41,7 +42,7 @@ export function IncidentRow({ incident, stream }: { incident: Incident; stream: 
           </b>
         </a>
         <span class="one-line muted">
-          <Stranger>{lineOf(stream)}</Stranger>
+          <Stranger>{lineOf(stream)}</Stranger> <LabelLine of={stream.labels ? stream : incident} />
         </span>
       </span>
       <When incident={incident} />

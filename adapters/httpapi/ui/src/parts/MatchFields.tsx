@@ -4,7 +4,9 @@ import { metadataOf, metadataText, type Match } from "../notifications";
 import { nameOf } from "../names";
 import { monitors } from "../store";
 import type { ConditionName } from "../types";
+import { labelsTyped } from "../labels";
 import { Checks, Input, Select, typed } from "./Dialog";
+import { LabelsField } from "./LabelsField";
 import { conditionWord } from "./State";
 
 // streamOptions are the streams on the wall, by name.
@@ -28,6 +30,7 @@ export function MatchFields({ words, of, severityHint }: { words: NotificationWo
         <Select name="min_severity" label={words.minSeverity} hint={severityHint} value={String(of.min_severity ?? 0)} options={severities} />
         <Select name="monitor" label={words.monitors} value={one} options={[["", words.anyStream], ...streams]} />
       </div>
+      <LabelsField id="field-labels" label={words.labels} hint={words.labelsHint} of={of.labels} />
       <Input name="metadata" label={words.metadata} hint={words.metadataHint} value={metadataText(of.metadata)} />
     </>
   );
@@ -42,6 +45,7 @@ export function matchOf(form: FormData, before: Match): Match {
     conditions: form.getAll("conditions") as ConditionName[],
     min_severity: Number(typed(form, "min_severity")),
     monitors: several ? before.monitors! : monitor ? [monitor] : [],
+    labels: labelsTyped(typed(form, "labels")),
     metadata: metadataOf(typed(form, "metadata")),
   };
 }

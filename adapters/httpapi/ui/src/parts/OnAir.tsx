@@ -1,17 +1,20 @@
 import { useComputed } from "@preact/signals";
 import { text } from "../i18n";
+import { grouped } from "../labels";
 import { lineOf, nameOf } from "../names";
 import { query, setQuery } from "../router";
 import { monitors, now } from "../store";
 import { number } from "../time";
 import { numberText, type Item } from "../wall";
-import { groups } from "../wallmodel";
+import { groupOfItem } from "../wallmodel";
 import { Glyph } from "./Glyph";
 import { HourLane, useLastHour } from "./LastHour";
 import { Stranger } from "./Name";
+import { LabelLine } from "./LabelLine";
 import { memo } from "./memo";
 import { Live } from "./Picture";
 import { conditionGlyph, conditionWord, healthWord, Parked, stateGlyphs, StateWord } from "./State";
+import { groupName } from "./ViewBar";
 import { Windowed } from "./Windowed";
 
 const phone = typeof matchMedia === "undefined" ? null : matchMedia("(max-width: 640px)");
@@ -25,7 +28,8 @@ export function OnAir({ items, heading, selected }: { items: readonly Item[]; he
   const wrong = items.filter((item) => item.condition);
   const parked = items.filter((item) => item.monitor?.record_parked_since).length;
   const size = rows ? { rowHeight: 46, minWidth: Infinity, gap: 0 } : small ? { rowHeight: 55, minWidth: Infinity, gap: 1 } : { rowHeight: 168, minWidth: 174, gap: 12 };
-  const chosen = items.findIndex((item) => item.id === selected);
+  const isGrouped = query.value.has("group");
+  const groups: [string, readonly Item[]][] = isGrouped ? grouped(items, groupOfItem) : [["", items]];
   return (
     <section class="section" aria-labelledby="on-air-title">
       <div class="section-head">
@@ -52,7 +56,6 @@ export function OnAir({ items, heading, selected }: { items: readonly Item[]; he
         )}
         {!rows && <span class="hint">{words.onAirHint}</span>}
         <span class="end">
-          {groups.value.length > 0 && <Group />}
           <label class="pick not-phone">
             {words.order}
             <select value={query.value.get("order") ?? "place"} onChange={(e) => setQuery({ order: e.currentTarget.value === "name" ? "name" : null })}>
@@ -73,30 +76,24 @@ export function OnAir({ items, heading, selected }: { items: readonly Item[]; he
         </span>
       </div>
       {rows && <RowHead />}
-      <Windowed key={rows ? "rows" : "grid"} items={items} {...size} class={rows ? "rows card" : "screens"} label={words.onAir} keyOf={(item) => item.id} chosen={chosen} follow={`${selected} ${items[chosen]?.pinned}`}>
-        {(item) => (rows ? <Row id={item.id} item={item} selected={item.id === selected} /> : <Screen id={item.id} item={item} selected={item.id === selected} />)}
-      </Windowed>
+      {groups.map(([name, items]) => {
+        const chosen = items.findIndex((item) => item.id === selected);
+        const list = (
+          <Windowed key={rows ? "rows" : "grid"} items={items} {...size} class={rows ? "rows card" : "screens"} label={name || words.onAir} keyOf={(item) => item.id} chosen={chosen} follow={`${selected} ${items[chosen]?.pinned}`}>
+            {(item) => (rows ? <Row id={item.id} item={item} selected={item.id === selected} /> : <Screen id={item.id} item={item} selected={item.id === selected} />)}
+          </Windowed>
+        );
+        if (!isGrouped) return list;
+        return (
+          <section key={name} class="group">
+            <h3 dir="auto">
+              {groupName(name)} <span>{number.value.format(items.length)}</span>
+            </h3>
+            {list}
+          </section>
+        );
+      })}
     </section>
-  );
-}
-
-function Group() {
-  const words = text.value;
-  const chosen = query.value.get("group") ?? "";
-  const known = groups.value;
-  const all = chosen && !known.includes(chosen) ? [...known, chosen] : known;
-  return (
-    <label class="pick not-phone">
-      {words.wall.group}
-      <select value={chosen} onChange={(e) => setQuery({ group: e.currentTarget.value || null })}>
-        <option value="">{words.common.all}</option>
-        {all.map((name) => (
-          <option key={name} value={name} dir="auto">
-            {name}
-          </option>
-        ))}
-      </select>
-    </label>
   );
 }
 
@@ -170,7 +167,7 @@ const Row = memo(({ id, item, selected }: Props) => {
         <Stranger>{name}</Stranger>
       </b>
       <span class="one-line muted">
-        <Stranger>{reasonOf(item) ?? lineOf(monitor)}</Stranger>
+        <Stranger>{reasonOf(item) ?? lineOf(monitor)}</Stranger> <LabelLine of={monitor} />
       </span>
       <RowHour id={id} name={name} />
       <span class="muted">{grade(monitor.health.video)}</span>

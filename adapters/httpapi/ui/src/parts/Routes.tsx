@@ -86,6 +86,7 @@ export function MatchTags({ words, of, everything }: { words: NotificationWords;
     ...(of.conditions ?? []).map(conditionWord),
     ...(of.min_severity ? [words.severityFrom(of.min_severity)] : []),
     ...(of.monitors ?? []).map((id) => nameOf(namedOf(id, id))),
+    ...Object.entries(of.labels ?? {}).map(([name, value]) => `${name}: ${value}`),
     ...Object.entries(of.metadata ?? {}).map(([path, value]) => `${path}=${value}`),
   ];
   return (

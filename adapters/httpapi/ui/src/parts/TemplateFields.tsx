@@ -15,6 +15,7 @@ import { DetectorFields } from "./DetectorFields";
 import { Exchange, StatusWord } from "./Exchange";
 import { Glyph } from "./Glyph";
 import type { GlyphName } from "./glyphs";
+import { LabelsField } from "./LabelsField";
 
 export const lastCallback = remembered<string>("callback", "");
 
@@ -41,6 +42,7 @@ export function TemplateFields({ of, set, children }: { of: Template; set: Set; 
       <SingleValues of={of} numbers={numbers} set={set}>
         {children}
       </SingleValues>
+      <LabelsField id="set-labels" onInput={(labels) => set({ labels })} />
       <SingleDetectors of={of} preset={presetDetectors(service, preset)} set={set} />
     </>
   );

@@ -19,6 +19,7 @@ import { LatestFinding } from "./LatestFinding";
 import { BestPicture, LevelPicture } from "./BestPicture";
 import { Glyph } from "./Glyph";
 import { HourLane, hourMs, useLastHour } from "./LastHour";
+import { LabelLine } from "./LabelLine";
 import { memo } from "./memo";
 import { Stranger } from "./Name";
 import { File, isStale, Live, NoPicture, Thumb, useThumbnail } from "./Picture";
@@ -44,6 +45,7 @@ export const Tile = memo(({ item, large, selected }: { item: Item; large: boolea
         </small>
       )}
       {large && <small class="wrap">{alertOf(condition, monitor)}</small>}
+      <LabelLine of={monitor} />
       {large && monitor && (
         <small class="wrap">
           <LatestFinding condition={condition} monitor={monitor} />

@@ -4,9 +4,10 @@ import { text } from "../i18n";
 import { channelOf, titleOf } from "../names";
 import { now } from "../store";
 import { clockDay, decimal, toLocalInput, wholeDuration, zone } from "../time";
-import type { Config, Metadata, Monitor } from "../types";
+import type { Config, Labels, Metadata, Monitor } from "../types";
 import { Allowed } from "./Allowed";
 import { ChangeForm, changing, Field } from "./ChangeForm";
+import { LabelTags } from "./LabelsField";
 
 export type Fact = [name: string, value: string, mono?: boolean];
 
@@ -51,12 +52,13 @@ export function Watching({ monitor }: { monitor: Monitor }) {
           </Allowed>
         )}
       </div>
-      <Facts of={facts} metadata={monitor.metadata} />
+      <Facts of={facts} metadata={monitor.metadata} labels={monitor.labels} />
       <ChangeForm
         title={words.changeTitle}
         hint={words.changeHint}
         config={c}
         metadata={monitor.metadata}
+        labels={monitor.labels}
         plan={times.map((name) => (
           <Field key={name} name={name} type="datetime-local" step={1} value={toLocalInput(c[name] ?? null)} />
         ))}
@@ -76,8 +78,8 @@ const mostLabels = 12;
 const longestLabel = 60;
 const shorten = (label: string) => (label.length > longestLabel ? `${label.slice(0, longestLabel - 1)}…` : label);
 
-// Facts are rows of names and values, and the metadata.
-export function Facts({ of, metadata }: { of: Fact[]; metadata: Metadata }) {
+// Facts are rows of names and values, the labels, and the metadata.
+export function Facts({ of, metadata, labels = {} }: { of: Fact[]; metadata: Metadata; labels?: Labels }) {
   const words = text.value.monitor;
   const others = Object.entries(metadata);
   return (
@@ -88,6 +90,14 @@ export function Facts({ of, metadata }: { of: Fact[]; metadata: Metadata }) {
           <dd class={mono ? "mono" : "num"}>{value}</dd>
         </>
       ))}
+      {Object.keys(labels).length > 0 && (
+        <>
+          <dt>{words.labels}</dt>
+          <dd class="labels">
+            <LabelTags of={labels} />
+          </dd>
+        </>
+      )}
       {others.length > 0 && (
         <>
           <dt>{words.metadata}</dt>

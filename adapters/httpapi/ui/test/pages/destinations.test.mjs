@@ -110,14 +110,15 @@ test("a route is made of conditions, severity, metadata and delays", () =>
     await dialog.getByLabel("Name").fill("night");
     await dialog.getByLabel("Black video").check();
     await dialog.getByLabel("Least severity").selectOption("2");
-    await dialog.getByLabel("Only with this metadata").fill("channel_name=Orbit Live, labels.team=night");
+    await dialog.getByLabel("Only with this metadata").fill("channel_name=Orbit Live, venue.city=Osaka");
+    await dialog.getByLabel("Only with these labels").fill("team=night, late\nshow=朝の番組");
     await dialog.getByLabel("Slack #live-ops").check();
     await dialog.getByLabel("Wait before telling, min").fill("5");
     await dialog.getByLabel("Go on to the next routes").check();
     await dialog.getByRole("button", { name: "Save" }).click();
     assert.deepEqual(await sentTo(state, "POST /api/v1/routes"), {
       destinations: [destination(1).destination_id], delay_sec: 300, repeat_sec: 0, name: "night", continue: true,
-      match: { events: [], conditions: ["black"], min_severity: 2, monitors: [], metadata: { channel_name: "Orbit Live", "labels.team": "night" } },
+      match: { events: [], conditions: ["black"], min_severity: 2, monitors: [], labels: { team: "night, late", show: "朝の番組" }, metadata: { channel_name: "Orbit Live", "venue.city": "Osaka" } },
     });
   }));
 

@@ -207,19 +207,59 @@ test("the keys that are listed are those of the page", () =>
     assert.equal(await keys(), "/ ? gw gi gd gc");
   }));
 
-test("a group is chosen, is in the address, and leaves out all others", () =>
+test("labels filter and group the wall, are in its address, and a browser keeps the view by name", () =>
   open(
     (gateway) => {
       fill(6, incident(1), incident(2))(gateway);
-      for (let n = 1; n <= 6; n++) gateway.monitors.set(monitor(n).monitor_id, monitor(n, { metadata: { channel_name: `Channel ${n}`, group: n % 2 ? "Odd" : "Even" } }));
+      for (let n = 1; n <= 6; n++) gateway.monitors.set(monitor(n).monitor_id, monitor(n, { labels: n === 6 ? {} : { team: n % 2 ? "odd" : "even", show: "朝の番組 <b>" } }));
     },
-    async (page) => {
-      await page.getByLabel("Group").selectOption("Even");
-      await page.waitForURL("**/?group=Even");
-      await page.waitForFunction(() => document.querySelectorAll(".screen").length === 2 && document.querySelectorAll(".tile").length === 1);
+    async (page, gateway) => {
+      const shown = (screens, tiles) => page.waitForFunction(([s, t]) => document.querySelectorAll(".screen").length === s && document.querySelectorAll(".tile").length === t, [screens, tiles]);
+      const headings = () => texts(page.locator(".group h3"));
+      await shown(4, 2);
+      await page.getByLabel("Group by").selectOption("team");
+      await page.waitForURL("**/?group=team");
+      await page.locator(".group").nth(2).waitFor();
+      assert.deepEqual(await headings(), ["even 1", "odd 2", "without team 1"]);
+      await page.locator(".view-bar select").first().selectOption({ label: "even" });
+      await page.waitForURL("**/?group=team&label=team%3Aeven");
+      await shown(1, 1);
       assert.deepEqual(await tileNames(page), ["Channel 2"]);
-      await page.getByRole("link", { name: "Show all" }).click();
-      await page.waitForFunction(() => document.querySelectorAll(".screen").length === 4);
+      assert.match(await page.locator(".tile .label-line").textContent(), /show: 朝の番組 <b>/);
+      assert.deepEqual(await texts(page.locator(".counts a b")), ["1", "0", "0", "0", "1", "0"]);
+
+      await page.getByRole("button", { name: "Views" }).click();
+      await page.getByLabel("Keep this view as").fill("Even nights");
+      await page.getByRole("button", { name: "Save" }).click();
+      await page.getByRole("link", { name: "Even nights" }).waitFor();
+      await page.keyboard.press("Escape");
+      await page.getByRole("link", { name: "Without the filter team: even" }).click();
+      await shown(4, 2);
+      await page.goto(gateway.url); // the browser has kept it
+      await page.getByRole("button", { name: "Views" }).click();
+      await page.getByRole("link", { name: "Even nights" }).click();
+      await page.waitForURL("**/?group=team&label=team%3Aeven");
+      await shown(1, 1);
+      await page.goto(`${gateway.url}/?label=team:nobody`);
+      await page.getByText("No stream fits").waitFor();
+    },
+  ));
+
+test("incidents are asked for by label, and stand under the values of one", () =>
+  open(
+    (gateway) => {
+      fill(4, incident(1), incident(2))(gateway);
+      for (let n = 1; n <= 4; n++) gateway.monitors.set(monitor(n).monitor_id, monitor(n, { labels: n === 1 ? { team: "a" } : {} }));
+      const listed = [incident(1, { labels: { team: "a" } }), incident(2, { labels: {} }), incident(9, { labels: { team: "b" }, state: "resolved", resolved_at: new Date().toISOString() })];
+      gateway.routes.set("GET /api/v1/incidents", (_, request) => [200, { incidents: new URL(request.url, "http://gateway").searchParams.getAll("label").includes("team:a") ? [listed[0]] : listed, next: null }]);
+    },
+    async (page, gateway) => {
+      await page.goto(`${gateway.url}/incidents?group=team`);
+      await page.locator(".incident-row").nth(2).waitFor();
+      assert.deepEqual(await texts(page.locator("h2.day")), ["a 1", "b 1", "without team 1"]);
+      await page.locator(".view-bar select").first().selectOption({ label: "a" });
+      await page.waitForFunction(() => document.querySelectorAll(".incident-row").length === 1);
+      assert.deepEqual(await texts(page.locator("h2.day")), ["a 1"]);
     },
   ));
 
@@ -299,9 +339,10 @@ test("a phone shows the same, and nothing is wider than 375 px", () =>
     (gateway) => {
       fill(40, incident(1), incident(2))(gateway);
       const groups = ["Orbit Live", "Northline", "Live cameras", "Partners of the north"];
-      for (let n = 1; n <= 40; n++) gateway.monitors.set(monitor(n).monitor_id, monitor(n, { metadata: { channel_name: `Channel ${n}`, group: groups[Math.max(0, n - 37)] } }));
+      for (let n = 1; n <= 40; n++) gateway.monitors.set(monitor(n).monitor_id, monitor(n, { labels: { agency: groups[Math.max(0, n - 37)] } }));
     },
-    async (page) => {
+    async (page, gateway) => {
+      await page.goto(`${gateway.url}/?group=agency`);
       await page.locator(".tile").first().waitFor();
       await page.getByText("Partners of the north").first().waitFor();
       assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 375);

@@ -22,6 +22,14 @@ test("the number of the stream is the one of the wall, and its channel is named"
   assert.deepEqual([row![names!.indexOf("number")], row![names!.indexOf("channel_id")]], ["7", "c"]);
 });
 
+test("each label has a column, named as in a file of registrations", () => {
+  const labelled = { ...incident, labels: { team: "a", show: "=朝" } };
+  const [names, first, second] = csvOf([labelled, { ...incident, labels: { site: "b" } }], () => ({ stream_url: "u" }), now).split("\r\n");
+  assert.match(names!, /,labels\.show,labels\.site,labels\.team$/);
+  assert.match(first!, /,'=朝,,a$/);
+  assert.match(second!, /,,b,$/);
+});
+
 test("a stranger's text is quoted, and no formula", () => {
   const csv = csvOf([incident], () => ({ stream_url: "u", metadata: { channel_name: '-1+1, "two"\nlines', stream_title: "@SUM(A1)" } }), now);
   assert.match(csv, /,"'-1\+1, ""two""\nlines",'@SUM\(A1\)\r\n$/);

@@ -100,6 +100,7 @@ test("a change has only what a person changed in the form", () => {
   const shown = { check_interval_sec: "10", blackout_threshold_sec: "30", scheduled_start_time: "2026-11-22T22:00:00", scheduled_end_time: "", callback_url: "", channel_name: "A", stream_title: "cut", on_callback_failure: "error" };
   const metadata = { channel_name: "A", stream_title: "cut off in the form", labels: ["x"] };
   assert.deepEqual(changeOf(metadata, form(shown), form(shown)), {});
+  assert.deepEqual(changeOf(metadata, form({ ...shown, labels: "team=a\nshow=朝" }), form({ ...shown, labels: "team=b\r\nsite=x" })), { labels: { show: null, team: "b", site: "x" } });
   assert.deepEqual(changeOf(metadata, form(shown), form({ ...shown, blackout_threshold_sec: "15", scheduled_start_time: "", channel_name: "B", callback_url: "https://example.com/hook", on_callback_failure: "continue" })), {
     callback_url: "https://example.com/hook",
     config: { blackout_threshold_sec: 15, scheduled_start_time: null, on_callback_failure: "continue" },

@@ -20,6 +20,8 @@ test("a preset is its own values and the defaults, and a single value wins over 
     metadata: {},
   });
   assert.equal(registrationOf({ ...draft, goesOn: false }, music).config.on_callback_failure, undefined);
+  assert.deepEqual(registrationOf({ ...draft, labels: "team=a\n" }, music).labels, { team: "a" });
+  assert.equal(registrationOf({ ...draft, labels: " \n" }, music).labels, undefined);
   assert.equal(registrationOf({ ...draft, cookieJar: "members" }, music).config.cookie_jar, "members");
 });
 

@@ -64,6 +64,13 @@ export const common = {
     luma: "Luma, %",
     level: "Sound, dB",
   },
+  labels: {
+    label: "Label",
+    group: "Group by",
+    views: "Views",
+    remove: (label: string) => `Without the filter ${label}`,
+    without: (name: string) => `without ${name}`,
+  },
   legend: { good: "good", warning: "warning", trouble: "trouble", nobody: "nobody looked" },
   events: {
     "stream.started": "Stream started",

@@ -67,6 +67,8 @@ export const monitor = {
   planned: "Planned",
   plannedEnd: "Planned end",
   metadata: "Metadata",
+  labels: "Labels",
+  labelsHint: "One a line, such as team=a: at most 16, by which the wall, lists, routes and silences sort streams.",
   id: "Monitor",
   registered: "Registered",
   registeredAt: (time: string) => `Line at the left: registered ${time}. Before it there is nothing.`,

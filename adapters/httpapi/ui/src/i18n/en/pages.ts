@@ -8,6 +8,7 @@ import { register } from "./register";
 import { settings } from "./settings";
 import { channels } from "./channels";
 import { refusals } from "./refusals";
+import { views } from "./views";
 
 // pages has the words of what is loaded when it is first shown.
-export const pages = { incidents, incident, signin, monitor, settings, deliveries, register, channels, refusals, notifications };
+export const pages = { incidents, incident, signin, monitor, settings, deliveries, register, channels, refusals, notifications, views };

@@ -27,7 +27,6 @@ export const wall = {
   onAir: "On air, no trouble",
   off: "Off",
   onAirHint: "Picture and sound are checked all the time; these pictures are taken only while somebody looks",
-  group: "Group",
   order: "Order",
   orders: { place: "Place", name: "Name" },
   showAs: "Show as",

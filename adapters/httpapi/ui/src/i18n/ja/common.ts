@@ -66,6 +66,13 @@ export const common: Words["common"] = {
     luma: "輝度 %",
     level: "音量 dB",
   },
+  labels: {
+    label: "ラベル",
+    group: "グループ分け",
+    views: "ビュー",
+    remove: (label) => `絞り込み「${label}」を解除`,
+    without: (name) => `${name}なし`,
+  },
   legend: { good: "正常", warning: "警告", trouble: "障害", nobody: "未確認" },
   events: {
     "stream.started": "配信開始",

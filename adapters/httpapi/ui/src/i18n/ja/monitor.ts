@@ -69,6 +69,8 @@ export const monitor: Words["monitor"] = {
   planned: "開始予定",
   plannedEnd: "終了予定",
   metadata: "メタデータ",
+  labels: "ラベル",
+  labelsHint: "1行に1つ、16個まで（例：team=a、show=朝の番組）。ウォールや一覧、ルート、ミュートで配信を分けられます。",
   id: "監視ID",
   registered: "登録",
   registeredAt: (time) => `左の線：${time}に登録。それより前の記録はありません。`,

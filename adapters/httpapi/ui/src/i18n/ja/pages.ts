@@ -9,5 +9,6 @@ import { register } from "./register";
 import { settings } from "./settings";
 import { channels } from "./channels";
 import { refusals } from "./refusals";
+import { views } from "./views";
 
-export const pages: PageWords = { incidents, incident, signin, monitor, settings, deliveries, register, channels, refusals, notifications };
+export const pages: PageWords = { incidents, incident, signin, monitor, settings, deliveries, register, channels, refusals, notifications, views };

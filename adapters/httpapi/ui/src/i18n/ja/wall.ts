@@ -29,7 +29,6 @@ export const wall: Words["wall"] = {
   onAir: "配信中・異常なし",
   off: "終了",
   onAirHint: "映像と音声は常に確認しています。この画像は、表示している間だけ取得します",
-  group: "グループ",
   order: "並び順",
   orders: { place: "番号", name: "名前" },
   showAs: "表示形式",
