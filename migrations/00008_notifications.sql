@@ -2,13 +2,16 @@
 
 -- +goose Up
 
--- Counts the changes of the three tables below. A transaction that reads the number it
+-- Counts the changes of the four tables below. A transaction that reads the number it
 -- knows need not read them again.
 CREATE TABLE routing_version (
     only_row        BOOLEAN     PRIMARY KEY DEFAULT true CHECK (only_row),
     version         BIGINT      NOT NULL,
     -- By which all open incidents were routed last. An older one: all are to be routed anew.
-    routed_version  BIGINT      NOT NULL DEFAULT 1
+    routed_version  BIGINT      NOT NULL DEFAULT 1,
+    -- When the routes lead elsewhere by themselves, so that all open incidents are to be routed anew: see
+    -- notify.Routing.NextChange. NULL: never.
+    changes_at      TIMESTAMPTZ
 );
 INSERT INTO routing_version (version) VALUES (1);
 
@@ -56,7 +59,9 @@ CREATE TABLE routes (
     name         TEXT        NOT NULL UNIQUE,
     position     INT         NOT NULL,                 -- ascending; the default route is last
     match        JSONB       NOT NULL,
+    windows      JSONB       NOT NULL DEFAULT '[]',    -- of notify.Window
     destinations UUID[]      NOT NULL,
+    on_duty      BOOLEAN     NOT NULL DEFAULT false,
     delay_sec    INT         NOT NULL DEFAULT 0,
     repeat_sec   INT         NOT NULL DEFAULT 0,
     continues    BOOLEAN     NOT NULL DEFAULT false,
@@ -77,6 +82,7 @@ CREATE TABLE silences (
     ends_at         TIMESTAMPTZ,                       -- NULL: never, or by one of the next two
     until_recovered BOOLEAN     NOT NULL DEFAULT false,
     repeats         JSONB,                             -- a notify.Window
+    skip_until      TIMESTAMPTZ,                       -- until then it holds nothing back; NULL: nothing is skipped
     ended_at        TIMESTAMPTZ,                       -- by a person, or by a recovery
     by              TEXT        NOT NULL,
     comment         TEXT        NOT NULL DEFAULT '',
@@ -84,6 +90,16 @@ CREATE TABLE silences (
     created_at      TIMESTAMPTZ NOT NULL DEFAULT now(),
     updated_at      TIMESTAMPTZ NOT NULL DEFAULT now()
 );
+
+-- Who is on duty: one row. Its lists are short, and read and changed as a whole.
+CREATE TABLE duty (
+    only_row        BOOLEAN     PRIMARY KEY DEFAULT true CHECK (only_row),
+    people          JSONB       NOT NULL DEFAULT '[]', -- of notify.Person
+    overrides       JSONB       NOT NULL DEFAULT '[]', -- of notify.Override
+    owner           TEXT        NOT NULL DEFAULT '',   -- of the file that keeps the people
+    updated_at      TIMESTAMPTZ NOT NULL DEFAULT now()
+);
+INSERT INTO duty DEFAULT VALUES;
 
 -- The outbox: what goes to the callback of a monitor, and what goes to destinations. An event has a
 -- row for the callback and one at each webhook. An incident has a row at each destination for

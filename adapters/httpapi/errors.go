@@ -83,6 +83,7 @@ var httpStatus = map[monitor.Code]struct{ status, retryAfter int }{
 	ingests.NotFound:            {http.StatusNotFound, 0},
 	routing.DestinationNotFound: {http.StatusNotFound, 0},
 	routing.SilenceNotFound:     {http.StatusNotFound, 0}, // routing.RouteNotFound is routeNotFound
+	routing.OverrideNotFound:    {http.StatusNotFound, 0},
 	routing.DeliveryNotFound:    {http.StatusNotFound, 0},
 	routing.EventNotFound:       {http.StatusNotFound, 0},
 	routing.StormNotFound:       {http.StatusNotFound, 0}, // on the page of a link only

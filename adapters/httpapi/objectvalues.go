@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -115,6 +116,25 @@ func (o *object) object(name string, known ...string) *object {
 		o.refused = append(o.refused, inner.refused...)
 	}
 	return inner
+}
+
+// objects reads an array of objects with known fields, one after the other, as object does. It reports whether the field is an array:
+// anything else it refuses.
+func (o *object) objects(name string, read func(*object), known ...string) (given bool) {
+	list := value[[]json.RawMessage](o, name, "an array of objects")
+	if list == nil {
+		return false
+	}
+	for n, raw := range *list {
+		field := fmt.Sprintf("%s[%d]", name, n)
+		o.fields[field] = raw
+		if inner := o.object(field, known...); inner != nil {
+			read(inner)
+		} else if string(raw) == "null" {
+			o.refuse(field, "an object")
+		}
+	}
+	return true
 }
 
 // missing refuses a request without these fields.

@@ -35,6 +35,7 @@ var (
 	jarID         = uuidOf("jar_id", cookiejars.NotFound, "cookie jar")
 	loginID       = uuidOf("login_id", ingests.NotFound, "login of an owner")
 	keyID         = uuidOf("key_id", keyring.KeyNotFound, "key")
+	overrideID    = uuidOf("override_id", routing.OverrideNotFound, "override")
 	referenceID   = uuidOf("reference_id", references.NotFound, "reference")
 	routeID       = uuidOf("route_id", routing.RouteNotFound, "route")
 	silenceID     = uuidOf("silence_id", routing.SilenceNotFound, "silence")

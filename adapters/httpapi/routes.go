@@ -29,7 +29,7 @@ func readMatch(o *object) *notify.Match {
 		o.refuse("match", "an object")
 		return nil
 	}
-	inner := o.object("match", "events", "conditions", "min_severity", "monitors", "metadata", "labels", "hints")
+	inner := o.object("match", "events", "conditions", "min_severity", "monitors", "metadata", "labels", "hints", "max_severity")
 	if inner == nil {
 		return nil
 	}
@@ -48,6 +48,9 @@ func readMatch(o *object) *notify.Match {
 	}
 	if severity, given := inner.number(monitor.Setting{Field: "min_severity", Whole: true, Min: 0, Max: incident.MaxSeverity}); given {
 		m.MinSeverity = int(severity)
+	}
+	if severity, given := inner.number(monitor.Setting{Field: "max_severity", Whole: true, Min: 0, Max: incident.MaxSeverity}); given {
+		m.MaxSeverity = new(int(severity))
 	}
 	m.Metadata, m.Labels = readTexts(inner, "metadata"), readTexts(inner, "labels")
 	return m
@@ -100,13 +103,13 @@ func (h routeHandlers) get(c *gin.Context, id string) error {
 // readRoute reads the fields of a route to create or to change. The service refuses what
 // is wrong with them.
 func readRoute(c *gin.Context, required ...string) (routing.RouteChange, error) {
-	o, err := readFields(c, "name", "match", "destinations", "delay_sec", "repeat_sec", "continue", "owner")
+	o, err := readFields(c, "name", "match", "windows", "destinations", "on_duty", "delay_sec", "repeat_sec", "continue", "owner")
 	if err != nil {
 		return routing.RouteChange{}, err
 	}
 	o.missing(required...)
 	change := routing.RouteChange{
-		Name: o.string("name"), Match: readMatch(o), Destinations: readIDs(o, "destinations"),
+		Name: o.string("name"), Match: readMatch(o), Windows: readWindows(o), Destinations: readIDs(o, "destinations"), OnDuty: o.flag("on_duty"),
 		DelaySec: o.seconds("delay_sec"), RepeatSec: o.seconds("repeat_sec"), Continue: o.flag("continue"), Owner: o.stringOrNull("owner"),
 	}
 	change.Unreadable = o.refused
@@ -179,10 +182,14 @@ func (h routeHandlers) order(c *gin.Context) error {
 
 // readQuestion reads what the routes are asked about.
 func readQuestion(c *gin.Context) (q routing.Question, err error) {
-	o, err := readFields(c, "event_id", "incident_id", "event_type", "conditions", "severity", "monitor_id", "channel_id", "metadata", "labels")
+	o, err := readFields(c, "event_id", "incident_id", "event_type", "conditions", "severity", "monitor_id", "channel_id", "metadata", "labels", "at")
 	if err != nil {
 		return q, err
 	}
+	if at := o.timeOrNull("at"); at != nil {
+		q.At = *at
+	}
+	delete(o.fields, "at") // it goes with everything
 	for _, stored := range []struct {
 		name string
 		into *string
@@ -297,7 +304,7 @@ func (h routeHandlers) explanationBody(e routing.Explanation) explanationBody {
 	}
 	for _, r := range e.Routes {
 		route := explainedRouteBody{r.Route.ID, r.Route.Name, r.Result, append([]notify.Reason{}, r.Reasons...), []explainedDestinationBody{}}
-		for _, id := range r.Route.Destinations {
+		for _, id := range r.Destinations {
 			d, known := e.Destinations[id]
 			if !known {
 				continue

@@ -79,6 +79,7 @@ func (a *API) routes(s Services) []route {
 	jar, login := cookieJarHandlers{a.responder, s.CookieJars}, ingestLoginHandlers{a.responder, s.IngestLogins, a.cfg.IngestEnabled}
 	key, feed := keyHandlers{a.responder, s.Keys, s.Audit}, feedHandlers{a.responder, s.Feed}
 	destination, silence := destinationHandlers{a.responder, s.Routing.Destinations}, silenceHandlers{a.responder, s.Routing.Silences}
+	duty := dutyHandlers{a.responder, s.Routing.Duty}
 	routing, replay := routeHandlers{a.responder, s.Routing.Routes, s.Routing.Explainer}, replayHandlers{a.responder, s.Routing.Replays}
 	link := actionHandlers{a.responder, a.cfg.LinkKeys, s.Incidents, s.Routing, s.Audit, a.cfg.Now}
 	eventSub := eventSubHandlers{a.responder, s.Pushes, &wrongKeys{max: maxWrongRequests}, a.cfg.Now}
@@ -166,6 +167,10 @@ func (a *API) routes(s Services) []route {
 		{"GET", "/api/v1/silences/:silence_id", read, "", querying, usual, of(silenceID, silence.get)},
 		{"PATCH", "/api/v1/silences/:silence_id", operate, "silence.change", querying, usual, of(silenceID, silence.change)},
 		{"DELETE", "/api/v1/silences/:silence_id", operate, "silence.end", querying, usual, of(silenceID, silence.end)},
+		{"GET", "/api/v1/duty", read, "", querying, usual, duty.get},
+		{"PATCH", "/api/v1/duty", administer, "duty.change", querying, usual, duty.change},
+		{"POST", "/api/v1/duty/overrides", operate, "duty.override", querying, usual, duty.override},
+		{"DELETE", "/api/v1/duty/overrides/:override_id", operate, "duty.end_override", querying, usual, of(overrideID, duty.endOverride)},
 
 		{"GET", "/api/v1/cookie-jars", read, "", querying, usual, jar.list},
 		{"POST", "/api/v1/cookie-jars", administer, "cookie_jar.create", querying, special{body: cookiejars.MaxUpload}, jar.create},

@@ -21,11 +21,13 @@ const (
 	storedDestination = "0190a5d4-0000-7000-8000-000000000001"
 	storedRoute       = "0190a5d4-0000-7000-8000-000000000002"
 	storedSilence     = "0190a5d4-0000-7000-8000-000000000003"
+	storedOverride    = "0190a5d4-0000-7000-8000-000000000004" // by addDuty
 	storedDelivery    = "0190a5d6-0000-7000-8000-000000000001"
 
 	destinationURL = "/api/v1/destinations/" + storedDestination
 	routeURL       = "/api/v1/routes/" + storedRoute
 	silenceURL     = "/api/v1/silences/" + storedSilence
+	overrideURL    = "/api/v1/duty/overrides/" + storedOverride
 
 	botToken       = "xoxb-very-secret"
 	newDestination = `{"name":"operations","kind":"slack","config":{"channel":"C1"},"secrets":{"bot_token":"` + botToken + `"}}`
@@ -52,6 +54,16 @@ func addRouting(api *testAPI, _ monitor.ID) {
 	api.db.Exec(api.t, `INSERT INTO deliveries (id, destination_id, state, created_at) VALUES ($1, $2, 'failed', now())`, storedDelivery, storedDestination)
 }
 
+// addDuty also stores two people, of whom the first is on duty: it is 19:55 in Tokyo.
+func addDuty(api *testAPI, _ monitor.ID) {
+	addRouting(api, "")
+	person := func(name, start, end string) string {
+		return fmt.Sprintf(`{"name":%q,"destination_id":"`+storedDestination+`","windows":[{"start":%q,"end":%q,"timezone":"Asia/Tokyo"}]}`, name, start, end)
+	}
+	api.patch("/api/v1/duty", `{"people":[`+person("Ann", "18:00", "06:00")+`,`+person("Ben", "06:00", "18:00")+`]}`).hasStatus(http.StatusOK)
+	api.post("/api/v1/duty/overrides", `{"person":"Ben","from":"2024-01-15T22:00:00+09:00","to":"2024-01-16T00:00:00+09:00","by":"ann"}`).hasStatus(http.StatusCreated)
+}
+
 // routingCases are the responses of the routes of section 19 beyond those of operations.
 func routingCases() (list []responseCase) {
 	stored := func(api *testAPI) { addRouting(api, "") }
@@ -63,7 +75,7 @@ func routingCases() (list []responseCase) {
 	for _, missing := range []struct{ method, path, body string }{
 		{"GET", destinationURL, ""}, {"PATCH", destinationURL, "{}"}, {"DELETE", destinationURL, ""}, {"POST", destinationURL + "/test", "{}"},
 		{"GET", routeURL, ""}, {"PATCH", routeURL, "{}"}, {"DELETE", routeURL, ""},
-		{"GET", silenceURL, ""}, {"PATCH", silenceURL, "{}"}, {"DELETE", silenceURL, ""},
+		{"GET", silenceURL, ""}, {"PATCH", silenceURL, "{}"}, {"DELETE", silenceURL, ""}, {"DELETE", overrideURL, ""},
 		{"POST", "/api/v1/deliveries/" + storedDelivery + "/replay", ""},
 	} {
 		list = append(list, responseCase{missing.method + " " + missing.path + " of none", 404, request(missing.method, missing.path, missing.body)})
@@ -321,4 +333,63 @@ func TestDeliveriesHavePages(t *testing.T) {
 	api.put("/internal/v1/monitors/"+string(id)+"/status", strings.ReplaceAll(completeReport, "000000000001", "000000000002")).hasStatus(http.StatusOK)
 	got := api.pages(deliveriesURL+"?limit=1", "deliveries", "event_id", "cursor")
 	expect.Equal(t, "the pages", got, []string{strings.Replace(eventID, "000000000001", "000000000002", 1), eventID})
+}
+
+func TestWhoIsOnDutyFollowsThePlanAndItsOverrides(t *testing.T) { // section 19.10
+	api := newTestAPI(t)
+	addDuty(api, "")
+	onDuty := func(a response) string {
+		got := a.json()
+		return fmt.Sprint(got["on_duty"], got["handover_at"], got["next"])
+	}
+	expect.Equal(t, "on duty", onDuty(api.get("/api/v1/duty")), "[Ann]2024-01-15T22:00:00+09:00[Ben]")
+	expect.Equal(t, "on duty after a take-over", onDuty(api.post("/api/v1/duty/overrides", `{"person":"Ben","to":"2024-01-15T23:00:00+09:00","by":"ben"}`)), "[Ben]2024-01-16T00:00:00+09:00[Ann]")
+	api.delete(overrideURL).hasStatus(http.StatusNoContent)
+	expect.Equal(t, "on duty without the first override", onDuty(api.get("/api/v1/duty")), "[Ben]2024-01-15T23:00:00+09:00[Ann]")
+
+	api.post("/api/v1/routes", `{"name":"duty","on_duty":true}`).hasStatus(http.StatusCreated)
+	named := func(at string) string {
+		return fmt.Sprint(api.post("/api/v1/routes/explain", `{"severity":1`+at+`}`).json()["destinations"])
+	}
+	if got := named(""); !strings.Contains(got, "operations") {
+		t.Errorf("told are %s", got)
+	}
+	api.delete(destinationURL).hasStatus(http.StatusOK)
+	if got := named(""); got != "[]" {
+		t.Errorf("after the destination was deleted %s are told", got)
+	}
+	if got := api.get("/api/v1/duty").json()["people"].([]any)[0].(map[string]any)["destination_id"]; got != nil {
+		t.Errorf("Ann is told at %v", got)
+	}
+	api.patch("/api/v1/duty", `{"people":[]}`).hasFields("on_duty", []any{}, "overrides", []any{}, "handover_at", nil)
+}
+
+func TestARouteWithWindowsIsExplainedForAnyTime(t *testing.T) { // section 19.2
+	api := newTestAPI(t)
+	addRouting(api, "")
+	api.patch(routeURL, `{"match":{},"windows":[{"weekdays":["mon","tue"],"start":"22:00","end":"06:00","timezone":"Asia/Tokyo"}]}`).hasStatus(http.StatusOK)
+	for at, want := range map[string]string{
+		`null`:                        "not_matched mon 19:55 Asia/Tokyo",
+		`"2024-01-15T22:00:00+09:00"`: "matched mon 22:00 Asia/Tokyo",
+		`"2024-01-16T20:59:59Z"`:      "matched wed 05:59 Asia/Tokyo",
+		`"2024-01-18T03:00:00+09:00"`: "not_matched thu 03:00 Asia/Tokyo",
+	} {
+		route := api.post("/api/v1/routes/explain", `{"severity":1,"at":`+at+`}`).hasStatus(http.StatusOK).json()["routes"].([]any)[0].(map[string]any)
+		reason := route["reasons"].([]any)[0].(map[string]any)
+		expect.Equal(t, at, fmt.Sprint(route["result"], " ", reason["got"]), want)
+		expect.Equal(t, "wanted", reason["wanted"].(string), "mon tue 22:00-06:00 Asia/Tokyo")
+	}
+}
+
+func TestAnOccurrenceOfASilenceEnds(t *testing.T) { // section 19.6
+	api := newTestAPI(t)
+	made := api.post("/api/v1/silences", `{"match":{"max_severity":1},"window":{"start":"19:00","end":"20:00","timezone":"Asia/Tokyo"},"by":"ann"}`).hasStatus(http.StatusCreated).json()
+	expect.Equal(t, "silences everything", made["everything"].(bool), false)
+	url := "/api/v1/silences/" + made["silence_id"].(string)
+	api.patch(url, fmt.Sprintf(`{"skip_until":%q}`, made["next_at"])).hasStatus(http.StatusOK).
+		hasFields("state", "scheduled", "skip_until", "2024-01-15T20:00:00+09:00", "next_at", "2024-01-16T19:00:00+09:00")
+	api.patch(url, `{"comment":"nights"}`).hasFields("state", "scheduled")
+	api.patch(url, `{"skip_until":null}`).hasFields("state", "active", "skip_until", nil)
+	api.patch(url, `{"match":{}}`).hasFields("everything", true)
+	api.patch(url, `{"window":null}`).hasError(http.StatusBadRequest, monitor.InvalidConfig, "to is missing")
 }

@@ -26,14 +26,15 @@ type silenceListBody struct {
 type silenceBody struct {
 	routing.SilenceWithState
 
-	From   time.Time  `json:"from"`
-	To     *time.Time `json:"to"`
-	NextAt *time.Time `json:"next_at"`
-	Owner  *string    `json:"owner"`
+	From      time.Time  `json:"from"`
+	To        *time.Time `json:"to"`
+	SkipUntil *time.Time `json:"skip_until"`
+	NextAt    *time.Time `json:"next_at"`
+	Owner     *string    `json:"owner"`
 }
 
 func (h silenceHandlers) silenceBody(s routing.SilenceWithState) silenceBody {
-	return silenceBody{s, h.localTime(s.StartsAt), h.localTimeOrNull(&s.EndsAt), h.localTimeOrNull(&s.NextAt), wire.OrNull(s.Owner)}
+	return silenceBody{s, h.localTime(s.StartsAt), h.localTimeOrNull(&s.EndsAt), h.localTimeOrNull(&s.SkipUntil), h.localTimeOrNull(&s.NextAt), wire.OrNull(s.Owner)}
 }
 
 // list is GET /api/v1/silences.
@@ -63,7 +64,7 @@ func (h silenceHandlers) get(c *gin.Context, id string) error {
 // readSilence reads the fields of a silence to create or to change. The service refuses
 // what is wrong with them.
 func readSilence(c *gin.Context, required ...string) (routing.SilenceChange, error) {
-	o, err := readFields(c, "match", "from", "to", "until_recovered", "window", "by", "comment", "owner")
+	o, err := readFields(c, "match", "from", "to", "until_recovered", "window", "skip_until", "by", "comment", "owner")
 	if err != nil {
 		return routing.SilenceChange{}, err
 	}
@@ -73,7 +74,7 @@ func readSilence(c *gin.Context, required ...string) (routing.SilenceChange, err
 		by = new(keyOfActor(c).Actor(*by))
 	}
 	change := routing.SilenceChange{
-		Match: readMatch(o), StartsAt: o.timeOrNull("from"), EndsAt: o.timeOrNull("to"), UntilRecovered: o.flag("until_recovered"),
+		Match: readMatch(o), StartsAt: o.timeOrNull("from"), EndsAt: o.timeOrNull("to"), UntilRecovered: o.flag("until_recovered"), SkipUntil: o.timeOrNull("skip_until"),
 		CreatedBy: by, Comment: o.string("comment"), Owner: o.stringOrNull("owner"),
 	}
 	if change.NoWindow = string(o.fields["window"]) == "null"; !change.NoWindow {
@@ -85,12 +86,18 @@ func readSilence(c *gin.Context, required ...string) (routing.SilenceChange, err
 
 // readWindow reads the window of a silence; nil: it is missing or unreadable.
 func readWindow(o *object) *notify.Window {
-	inner := o.object("window", "weekdays", "start", "end", "timezone")
+	inner := o.object("window", windowFields...)
 	if inner == nil {
 		return nil
 	}
+	return new(windowOf(inner))
+}
+
+var windowFields = []string{"weekdays", "start", "end", "timezone"}
+
+func windowOf(inner *object) notify.Window {
 	inner.missing("start", "end", "timezone")
-	w := &notify.Window{Weekdays: []string{}}
+	w := notify.Window{Weekdays: []string{}}
 	for _, field := range []struct {
 		name string
 		into *string

@@ -98,7 +98,7 @@ func (o *Outbox) Lease(ctx context.Context, limit int, duration time.Duration) (
 // waiting says what waits for a lease.
 type waiting struct {
 	Version        int64           `db:"version"`         // of the routing
-	RoutingChanged bool            `db:"routing_changed"` // all open incidents are to be routed
+	RoutingChanged bool            `db:"routing_changed"` // all open incidents are to be routed: people have changed the routing, or time has
 	Unrouted       bool            `db:"unrouted"`        // some incidents are
 	YetToLeave     bool            `db:"yet_to_leave"`    // deliveries have yet to leave their queues
 	Callbacks      bool            `db:"callbacks"`       // some are due
@@ -119,11 +119,11 @@ func (o *Outbox) readWaiting(ctx context.Context) (w waiting, err error) {
 	ctx, cancel := context.WithTimeout(ctx, leaseTimeout)
 	defer cancel()
 	if err := o.db.GetContext(ctx, &w, `
-		SELECT version, routed_version <> version AS routing_changed, clock_timestamp() AS now,
+		SELECT version, clock_timestamp() AS now, routed_version <> version OR COALESCE(changes_at <= now(), false) AS routing_changed,
 		       (SELECT id FROM incidents WHERE unrouted > 0 ORDER BY id LIMIT 1) IS NOT NULL AS unrouted,
 		       (SELECT id FROM deliveries WHERE `+yetToLeave+` ORDER BY id LIMIT 1) IS NOT NULL AS yet_to_leave,
 		       COALESCE((SELECT min(due_at) FROM deliveries WHERE destination_id IS NULL) <= now(), false) AS callbacks,
-		       CAST(EXTRACT(EPOCH FROM LEAST(
+		       CAST(EXTRACT(EPOCH FROM LEAST(CASE WHEN changes_at > now() THEN changes_at END,
 		           (SELECT min(due_at) FROM deliveries WHERE destination_id IS NULL AND due_at > now()),
 		           (SELECT min((SELECT min(x.due_at) FROM deliveries x WHERE x.destination_id = d.id AND x.due_at > now()))
 		            FROM destinations d WHERE d.enabled)) - clock_timestamp()) AS float8) AS next_in

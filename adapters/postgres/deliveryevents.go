@@ -89,7 +89,7 @@ func (db *database) deliverEvents(ctx context.Context, tx *sqlx.Tx, all []found,
 			if !f.monitor.noCallback {
 				add(e, newDelivery{ID: e.ID})
 			}
-			for _, to := range routing.Targets(subjectOf(e, f.monitor, incidentOf[e.ID])) {
+			for _, to := range routing.Targets(subjectOf(e, f.monitor, incidentOf[e.ID]), e.At) {
 				add(e, newDelivery{ID: uuid.Must(uuid.NewV7()).String(), DestinationID: to.Destination.ID, RouteID: to.Route.ID})
 			}
 		}

@@ -16,11 +16,13 @@ import (
 // maxRouted is how many incidents one lease routes.
 const maxRouted = 200
 
-// markByRouting makes all open incidents be routed anew if the routing has changed since they were.
-// It runs after the change was committed: a report that was stored meanwhile is routed by the new routing anyway.
+// markByRouting makes all open incidents be routed anew if the routing has changed since they were: people have changed it, and its
+// version is $1, or time has. $2 is when time does so next; NULL: never. It runs after the change was committed: a report that was stored meanwhile is routed by the new routing anyway.
 // It locks incidents in the order in which reports do: see lockNewestIncidents.
 const markByRouting = `
-	WITH changed AS (UPDATE routing_version SET routed_version = version WHERE routed_version <> version RETURNING 1)
+	WITH changed AS (
+		UPDATE routing_version SET routed_version = $1, changes_at = $2
+		WHERE routed_version < $1 OR routed_version = $1 AND changes_at <= now() RETURNING 1)
 	UPDATE incidents SET unrouted = unrouted + 1
 	WHERE EXISTS (SELECT FROM changed) AND id = ANY (ARRAY(SELECT id FROM incidents WHERE state = 'open' ORDER BY monitor_id, seq FOR NO KEY UPDATE))`
 
@@ -72,7 +74,7 @@ func (o *Outbox) routeIncidents(ctx context.Context, w *waiting) (more bool, err
 	ctx, cancel := context.WithTimeout(ctx, leaseTimeout)
 	defer cancel()
 	if w.RoutingChanged {
-		if _, err := o.db.ExecContext(ctx, markByRouting); err != nil {
+		if _, err := o.db.ExecContext(ctx, markByRouting, w.Version, nullTime(w.routing.NextChange(w.Now))); err != nil {
 			return false, wrapError(ctx, "route incidents anew", err)
 		}
 	}

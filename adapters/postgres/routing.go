@@ -92,6 +92,11 @@ func (c *routingCache) read(ctx context.Context, tx sqlx.QueryerContext) (notify
 			logUnreadable(c.log, "routes", row.ID, err)
 			continue
 		}
+		for _, w := range route.Windows {
+			if w.Zone == nil {
+				logUnreadable(c.log, "routes", row.ID, w.LoadZone(time.LoadLocation))
+			}
+		}
 		r.Routes = append(r.Routes, route)
 	}
 	var silences []silenceRow
@@ -109,11 +114,22 @@ func (c *routingCache) read(ctx context.Context, tx sqlx.QueryerContext) (notify
 		}
 		r.Silences = append(r.Silences, silence)
 	}
+	var err error
+	if r.Duty, err = readDuty(ctx, tx, ""); err != nil {
+		return r, fmt.Errorf("read who is on duty: %w", err)
+	}
+	for _, p := range r.Duty.People {
+		for _, w := range p.Windows {
+			if w.Zone == nil {
+				logUnreadable(c.log, "duty", p.Name, w.LoadZone(time.LoadLocation))
+			}
+		}
+	}
 	return r, nil
 }
 
 func logUnreadable(log *slog.Logger, table, id string, err error) {
-	log.Error("a destination, route or silence cannot be read and has no effect: delete it and create it again", "table", table, "id", id, "error", err)
+	log.Error("a destination, route, silence or window of duty cannot be read and has no effect: delete it and create it again", "table", table, "id", id, "error", err)
 }
 
 // showWithoutCallback shows the monitors without a callback anew: nobody may be told of them any more, or somebody again.
@@ -129,7 +145,7 @@ func showWithoutCallback(ctx context.Context, tx *sqlx.Tx) error {
 	return addToFeed(ctx, tx, changes...)
 }
 
-// changeRouting runs a change of destinations, routes or silences, gives the routing a new
+// changeRouting runs a change of destinations, routes, silences or duty, gives the routing a new
 // version, and wakes the dispatchers, which route all open incidents anew. Changes take place
 // one after the other: the version's row is locked first.
 func (db *database) changeRouting(ctx context.Context, operation string, change func(*sqlx.Tx) error) error {

@@ -271,7 +271,12 @@ func (s *DestinationStore) DeleteDestination(ctx context.Context, id string) err
 				UPDATE destinations SET enabled = false, secrets = NULL, deleted_at = now(), updated_at = now()
 				`+whereID+` AND deleted_at IS NULL RETURNING id),
 			without AS (
-				UPDATE destinations d SET fallback = NULL FROM deleted WHERE d.fallback = deleted.id AND d.id <> deleted.id)
+				UPDATE destinations d SET fallback = NULL FROM deleted WHERE d.fallback = deleted.id AND d.id <> deleted.id),
+			without_place AS (
+				UPDATE duty SET updated_at = now(), people = (
+					SELECT jsonb_agg(CASE WHEN p ->> 'destination_id' = CAST(deleted.id AS text) THEN jsonb_set(p, '{destination_id}', '""') ELSE p END ORDER BY n)
+					FROM jsonb_array_elements(people) WITH ORDINALITY AS x (p, n))
+				FROM deleted WHERE people <> '[]')
 			UPDATE routes SET destinations = array_remove(destinations, deleted.id), updated_at = now()
 			FROM deleted WHERE deleted.id = ANY (routes.destinations)`, id)
 		return err

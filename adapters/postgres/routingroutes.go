@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/jmoiron/sqlx"
 	"github.com/lib/pq"
@@ -19,7 +20,7 @@ import (
 
 const (
 	selectRoutes = `
-		SELECT id, name, match, destinations, delay_sec, repeat_sec, continues, is_default, owner FROM routes`
+		SELECT id, name, match, windows, destinations, on_duty, delay_sec, repeat_sec, continues, is_default, owner FROM routes`
 	orderOfRoutes = ` ORDER BY is_default, position, id`
 )
 
@@ -27,7 +28,9 @@ type routeRow struct {
 	ID           string         `db:"id"`
 	Name         string         `db:"name"`
 	Match        []byte         `db:"match"`
+	Windows      []byte         `db:"windows"`
 	Destinations pq.StringArray `db:"destinations"`
+	OnDuty       bool           `db:"on_duty"`
 	DelaySec     int64          `db:"delay_sec"`
 	RepeatSec    int64          `db:"repeat_sec"`
 	Continues    bool           `db:"continues"`
@@ -40,6 +43,7 @@ func (r routeRow) toRoute() (notify.Route, error) {
 		ID:           r.ID,
 		Name:         r.Name,
 		Destinations: r.Destinations,
+		OnDuty:       r.OnDuty,
 		DelaySec:     r.DelaySec,
 		RepeatSec:    r.RepeatSec,
 		Continue:     r.Continues,
@@ -49,6 +53,10 @@ func (r routeRow) toRoute() (notify.Route, error) {
 	if err := json.Unmarshal(r.Match, &route.Match); err != nil {
 		return route, fmt.Errorf("match of route %s: %w", r.ID, err)
 	}
+	if err := json.Unmarshal(r.Windows, &route.Windows); err != nil {
+		return route, fmt.Errorf("windows of route %s: %w", r.ID, err)
+	}
+	_ = notify.LoadZones(route.Windows, time.LoadLocation) // routingCache logs a zone that is unknown here; its window is never open
 	return route, nil
 }
 
@@ -103,8 +111,8 @@ func (s *RouteStore) CreateRoute(ctx context.Context, r notify.Route) (notify.Ro
 	var created notify.Route
 	err := s.db.changeRouting(ctx, "create route "+r.ID, func(tx *sqlx.Tx) error {
 		if err := storeRoute(ctx, tx, r, `
-			INSERT INTO routes (id, name, match, destinations, delay_sec, repeat_sec, continues, owner, position)
-			SELECT $1, $2, CAST($3 AS jsonb), CAST($4 AS uuid[]), $5, $6, $7, $8, COALESCE(max(position), 0) + 1 FROM routes WHERE NOT is_default
+			INSERT INTO routes (id, name, match, destinations, delay_sec, repeat_sec, continues, owner, windows, on_duty, position)
+			SELECT $1, $2, CAST($3 AS jsonb), CAST($4 AS uuid[]), $5, $6, $7, $8, CAST($9 AS jsonb), $10, COALESCE(max(position), 0) + 1 FROM routes WHERE NOT is_default
 			ON CONFLICT (id) DO NOTHING`); err != nil {
 			return err
 		}
@@ -134,7 +142,7 @@ func (s *RouteStore) ChangeRoute(ctx context.Context, id string, change func(*no
 		if err := storeRoute(ctx, tx, after, `
 			UPDATE routes SET
 				name = $2, match = CAST($3 AS jsonb), destinations = CAST($4 AS uuid[]), delay_sec = $5, repeat_sec = $6,
-				continues = $7, owner = $8, updated_at = now()
+				continues = $7, owner = $8, windows = CAST($9 AS jsonb), on_duty = $10, updated_at = now()
 			WHERE id = $1`); err != nil {
 			return err
 		}
@@ -146,16 +154,14 @@ func (s *RouteStore) ChangeRoute(ctx context.Context, id string, change func(*no
 
 // storeRoute runs the statement that inserts or updates a route.
 func storeRoute(ctx context.Context, tx *sqlx.Tx, r notify.Route, statement string) error {
-	var unknown []string
-	if err := tx.SelectContext(ctx, &unknown, `
-		SELECT id FROM unnest(CAST($1 AS text[])) AS named (id)
-		WHERE NOT EXISTS (SELECT 1 FROM destinations d WHERE CAST(d.id AS text) = named.id AND d.deleted_at IS NULL)`, pq.Array(r.Destinations)); err != nil {
-		return asInvalidConfig("destinations", err)
-	}
-	if len(unknown) > 0 {
-		return monitor.Errorf(monitor.InvalidConfig, "destinations has %.60q, but no destination has that id", unknown[0])
+	if err := requireDestinations(ctx, tx, "destinations", r.Destinations); err != nil {
+		return err
 	}
 	match, err := json.Marshal(r.Match)
+	if err != nil {
+		return err
+	}
+	windows, err := json.Marshal(append([]notify.Window{}, r.Windows...))
 	if err != nil {
 		return err
 	}
@@ -164,11 +170,25 @@ func storeRoute(ctx context.Context, tx *sqlx.Tx, r notify.Route, statement stri
 		destinations = []string{}
 	}
 	_, err = tx.ExecContext(ctx, statement, r.ID, r.Name, string(match), pq.Array(destinations),
-		r.DelaySec, r.RepeatSec, r.Continue, r.Owner)
+		r.DelaySec, r.RepeatSec, r.Continue, r.Owner, string(windows), r.OnDuty)
 	if pq.As(err, pqerror.UniqueViolation) != nil {
 		return monitor.Errorf(monitor.NameTaken, "another route has the name %q", r.Name)
 	}
 	return asInvalidConfig("the route", err)
+}
+
+// requireDestinations refuses a field with the id of a destination that does not exist.
+func requireDestinations(ctx context.Context, tx *sqlx.Tx, field string, ids []string) error {
+	var unknown []string
+	if err := tx.SelectContext(ctx, &unknown, `
+		SELECT id FROM unnest(CAST($1 AS text[])) AS named (id)
+		WHERE NOT EXISTS (SELECT 1 FROM destinations d WHERE CAST(d.id AS text) = named.id AND d.deleted_at IS NULL)`, pq.Array(ids)); err != nil {
+		return asInvalidConfig(field, err)
+	}
+	if len(unknown) > 0 {
+		return monitor.Errorf(monitor.InvalidConfig, "%s has %.60q, but no destination has that id", field, unknown[0])
+	}
+	return nil
 }
 
 // DeleteRoute implements routing.Store.

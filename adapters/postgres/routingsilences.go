@@ -17,7 +17,7 @@ import (
 
 const (
 	selectSilences = `
-		SELECT id, match, starts_at, ends_at, until_recovered, repeats, by, comment, owner,
+		SELECT id, match, starts_at, ends_at, until_recovered, repeats, skip_until, by, comment, owner,
 		       COALESCE(ended_at, CASE WHEN ends_at <= now() THEN ends_at END) AS ended_at
 		FROM silences`
 	silenceLasts = `ended_at IS NULL AND (ends_at IS NULL OR ends_at > now())`
@@ -30,6 +30,7 @@ type silenceRow struct {
 	EndsAt         sql.NullTime `db:"ends_at"`
 	UntilRecovered bool         `db:"until_recovered"`
 	Repeats        []byte       `db:"repeats"`
+	SkipUntil      sql.NullTime `db:"skip_until"`
 	By             string       `db:"by"`
 	Comment        string       `db:"comment"`
 	Owner          string       `db:"owner"`
@@ -44,6 +45,7 @@ func (r silenceRow) toSilence() (notify.Silence, error) {
 		CreatedBy:      r.By,
 		Comment:        r.Comment,
 		UntilRecovered: r.UntilRecovered,
+		SkipUntil:      timeOrZero(r.SkipUntil),
 		Owner:          r.Owner,
 		EndedAt:        timeOrZero(r.EndedAt),
 	}
@@ -118,8 +120,8 @@ func (s *SilenceStore) CreateSilence(ctx context.Context, silence notify.Silence
 	var created notify.Silence
 	err := s.db.changeRouting(ctx, "create silence "+silence.ID, func(tx *sqlx.Tx) error {
 		if err := storeSilence(ctx, tx, silence, `
-			INSERT INTO silences (id, match, starts_at, ends_at, until_recovered, repeats, by, comment, owner)
-			VALUES ($1, CAST($2 AS jsonb), $3, $4, $5, CAST($6 AS jsonb), $7, $8, $9)
+			INSERT INTO silences (id, match, starts_at, ends_at, until_recovered, repeats, by, comment, owner, skip_until)
+			VALUES ($1, CAST($2 AS jsonb), $3, $4, $5, CAST($6 AS jsonb), $7, $8, $9, $10)
 			ON CONFLICT (id) DO NOTHING`); err != nil {
 			return err
 		}
@@ -152,7 +154,7 @@ func (s *SilenceStore) ChangeSilence(ctx context.Context, id string, change func
 		if err := storeSilence(ctx, tx, after, `
 			UPDATE silences SET
 				match = CAST($2 AS jsonb), starts_at = $3, ends_at = $4, until_recovered = $5, repeats = CAST($6 AS jsonb),
-				by = $7, comment = $8, owner = $9, updated_at = now()
+				by = $7, comment = $8, owner = $9, skip_until = $10, updated_at = now()
 			WHERE id = $1`); err != nil {
 			return err
 		}
@@ -174,7 +176,7 @@ func storeSilence(ctx context.Context, tx *sqlx.Tx, s notify.Silence, statement 
 			return err
 		}
 	}
-	_, err = tx.ExecContext(ctx, statement, s.ID, string(match), s.StartsAt.UTC(), nullTime(s.EndsAt), s.UntilRecovered, nullText(window), s.CreatedBy, s.Comment, s.Owner)
+	_, err = tx.ExecContext(ctx, statement, s.ID, string(match), s.StartsAt.UTC(), nullTime(s.EndsAt), s.UntilRecovered, nullText(window), s.CreatedBy, s.Comment, s.Owner, nullTime(s.SkipUntil))
 	return asInvalidConfig("the silence", err)
 }
 

@@ -123,6 +123,7 @@ type Store struct {
 	*DestinationStore
 	*RouteStore
 	*SilenceStore
+	*DutyStore
 	*SubjectStore
 	*KeyStore
 	*AuditStore
@@ -212,6 +213,7 @@ func New(dsn string, cfg Config) (*Store, error) {
 		DestinationStore: &DestinationStore{db, cfg.Secrets},
 		RouteStore:       &RouteStore{db},
 		SilenceStore:     &SilenceStore{db},
+		DutyStore:        &DutyStore{db},
 		SubjectStore:     &SubjectStore{db},
 		KeyStore:         &KeyStore{db},
 		AuditStore:       &AuditStore{db},

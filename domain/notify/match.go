@@ -19,9 +19,10 @@ import (
 // Match selects events and incidents, or hints if it names their kinds. Any other empty field selects all; those
 // that are given must all hold.
 type Match struct {
-	Events      []event.Type      `json:"events"`       // an incident has the event types that begin its conditions
-	Conditions  []incident.Name   `json:"conditions"`   // at least one of them
-	MinSeverity int               `json:"min_severity"` // 0 to incident.MaxSeverity
+	Events      []event.Type      `json:"events"`                 // an incident has the event types that begin its conditions
+	Conditions  []incident.Name   `json:"conditions"`             // at least one of them
+	MinSeverity int               `json:"min_severity"`           // 0 to incident.MaxSeverity
+	MaxSeverity *int              `json:"max_severity,omitempty"` // of a silence alone: what gets worse is told; nil: any
 	Monitors    []monitor.ID      `json:"monitors"`
 	Metadata    map[string]string `json:"metadata"` // by path, such as channel_name or venue.city; values are compared as text
 	Labels      monitor.Labels    `json:"labels"`
@@ -57,7 +58,7 @@ type Subject struct {
 
 // Reason says for one criterion of a Match whether it holds.
 type Reason struct {
-	Criterion string `json:"criterion"` // hints, events, conditions, min_severity, monitors, metadata. and a path, or labels. and a name
+	Criterion string `json:"criterion"` // windows, hints, events, conditions, min_severity, max_severity, monitors, metadata. and a path, or labels. and a name
 	Wanted    string `json:"wanted"`
 	Got       string `json:"got"` // empty: the subject has nothing of that kind
 	OK        bool   `json:"ok"`
@@ -81,6 +82,9 @@ func (m Match) Explain(s Subject) (all []Reason) {
 	}
 	if m.MinSeverity > 0 {
 		all = append(all, Reason{"min_severity", strconv.Itoa(m.MinSeverity), strconv.Itoa(s.Severity), s.Severity >= m.MinSeverity})
+	}
+	if m.MaxSeverity != nil {
+		all = append(all, Reason{"max_severity", strconv.Itoa(*m.MaxSeverity), strconv.Itoa(s.Severity), s.Severity <= *m.MaxSeverity})
 	}
 	if len(m.Monitors) > 0 {
 		all = append(all, oneOf("monitors", m.Monitors, []monitor.ID{s.MonitorID}))
@@ -146,6 +150,9 @@ func (m Match) Check() (problems []error) {
 	if m.MinSeverity < 0 || m.MinSeverity > incident.MaxSeverity {
 		problems = addProblem(problems, "match.min_severity", "is %d; accepted is 0 to %d", m.MinSeverity, incident.MaxSeverity)
 	}
+	if m.MaxSeverity != nil && (*m.MaxSeverity < m.MinSeverity || *m.MaxSeverity > incident.MaxSeverity) {
+		problems = addProblem(problems, "match.max_severity", "is %d; accepted is %d to %d", *m.MaxSeverity, max(m.MinSeverity, 0), incident.MaxSeverity)
+	}
 	if len(m.Metadata) > MaxListed {
 		problems = addProblem(problems, "match.metadata", "has more than %d paths", MaxListed)
 	}
@@ -169,7 +176,7 @@ func checkListed[T ~string](problems []error, field string, list []T, known func
 }
 
 func (m Match) isEmpty() bool {
-	return len(m.Hints)+len(m.Events)+len(m.Conditions)+m.MinSeverity+len(m.Monitors)+len(m.Metadata)+len(m.Labels) == 0
+	return len(m.Hints)+len(m.Events)+len(m.Conditions)+m.MinSeverity+len(m.Monitors)+len(m.Metadata)+len(m.Labels) == 0 && m.MaxSeverity == nil
 }
 
 // FlattenMetadata returns the texts, numbers and booleans of a JSON object by path, such

@@ -27,7 +27,7 @@ func (r Routing) Places(now time.Time, incidents []StreamIncident) (all []Place)
 	behind := map[string]time.Duration{} // by destination
 	for _, i := range incidents {
 		long := i.lastsLong(now)
-		for _, to := range r.Targets(i.Subject()) {
+		for _, to := range r.Targets(i.Subject(), now) {
 			id, dueAt := to.Destination.ID, now
 			if long {
 				channel, _ := ChannelOf(to.Destination.Kind)

@@ -8,7 +8,9 @@ type Route struct {
 	ID           string   `json:"route_id"` // a UUIDv7
 	Name         string   `json:"name"`     // unique, 1 to 100 characters
 	Match        Match    `json:"match"`
+	Windows      []Window `json:"windows"`      // while one of them is open, the route may match; empty: at any time
 	Destinations []string `json:"destinations"` // IDs
+	OnDuty       bool     `json:"on_duty"`      // it also leads to the destinations of the people on duty; of nobody: to those of the default route
 	DelaySec     int64    `json:"delay_sec"`    // from the opening of an incident; a delayed route leaves out what somebody has acknowledged
 	RepeatSec    int64    `json:"repeat_sec"`   // how often the message is repeated until somebody acknowledges the incident, at least PushInterval; 0: never
 	Continue     bool     `json:"continue"`     // the search goes on after this route
@@ -30,6 +32,12 @@ func (r Route) Check() (problems []error) {
 	problems = append(problems, r.Match.Check()...)
 	if r.Default && !r.Match.isEmpty() {
 		problems = addProblem(problems, "match", "of the default route must be empty")
+	}
+	if r.Match.MaxSeverity != nil {
+		problems = addProblem(problems, "match.max_severity", "is for silences: an incident that gets worse would leave the route")
+	}
+	if problems = checkWindows(problems, "windows", r.Windows); r.Default && len(r.Windows) > 0 {
+		problems = addProblem(problems, "windows", "of the default route must be empty")
 	}
 	if len(r.Destinations) > MaxListed {
 		problems = addProblem(problems, "destinations", "has more than %d entries", MaxListed)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/instant"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -15,7 +16,8 @@ type Routing struct {
 	Version      int64 // changes with every change of the routing
 	Destinations map[string]Destination
 	Routes       []Route   // in their order; the default route is last
-	Silences     []Silence // that have not ended; the zones of their windows are loaded
+	Silences     []Silence // that have not ended
+	Duty         Duty      // the zones of all windows are loaded
 }
 
 // Target is a destination that gets something, and the route that leads to it. DelaySec and
@@ -25,12 +27,12 @@ type Target struct {
 	Route       Route
 }
 
-// Targets returns the destinations that get an event, or those that get messages about an
-// incident or a hint. Each is there once, by the route with the shortest delay; disabled ones are
+// Targets returns the destinations that get an event now, or those that get messages about an
+// incident or a hint now. Each is there once, by the route with the shortest delay; disabled ones are
 // left out.
-func (r Routing) Targets(s Subject) (all []Target) {
-	for _, route := range r.matching(s) {
-		for _, id := range route.Destinations {
+func (r Routing) Targets(s Subject, now time.Time) (all []Target) {
+	for _, route := range r.matching(s, now) {
+		for _, id := range r.DestinationsOf(route, now) {
 			d, ok := r.Destinations[id]
 			if !ok || !route.leads(s, d) {
 				continue
@@ -51,6 +53,36 @@ func (r Routing) Targets(s Subject) (all []Target) {
 	return all
 }
 
+// DestinationsOf returns the IDs of the destinations that a route leads to now.
+func (r Routing) DestinationsOf(route Route, now time.Time) []string {
+	if !route.OnDuty {
+		return route.Destinations
+	}
+	var onDuty []string
+	for _, p := range r.Duty.At(now) {
+		if r.Destinations[p.DestinationID].Active() {
+			onDuty = append(onDuty, p.DestinationID)
+		}
+	}
+	for _, other := range r.Routes {
+		if len(onDuty) == 0 && other.Default {
+			onDuty = other.Destinations
+		}
+	}
+	return slices.Concat(route.Destinations, onDuty)
+}
+
+// NextChange returns when the routes lead elsewhere although nobody changes them: windows of routes open and end, and people hand
+// over. Zero: never.
+func (r Routing) NextChange(now time.Time) (at time.Time) {
+	for _, route := range r.Routes {
+		if at = instant.Earliest(at, nextChange(route.Windows, now)); route.OnDuty {
+			at = instant.Earliest(at, r.Duty.nextChange(now))
+		}
+	}
+	return at
+}
+
 // leads reports whether a route that matches may lead the subject to a destination. People get what channels have found only
 // by a route that names it. A delayed route leads other events of channels only if it names them: nobody acknowledges them.
 func (r Route) leads(s Subject, d Destination) bool {
@@ -67,7 +99,7 @@ func (r Route) leads(s Subject, d Destination) bool {
 // back the messages about incidents with its metadata holds back messages about it.
 func (r Routing) ChannelTargets(s Subject, now time.Time) []Target {
 	silenced := len(r.silencing(s, now)) > 0
-	return slices.DeleteFunc(r.Targets(s), func(t Target) bool { return silenced && !t.Destination.GetsEvents() })
+	return slices.DeleteFunc(r.Targets(s, now), func(t Target) bool { return silenced && !t.Destination.GetsEvents() })
 }
 
 // ChannelPauses returns how long a message about events of channels waits for others to join it, and how long after such a
@@ -85,12 +117,24 @@ func (r Routing) HintTargets(s Subject, now time.Time) []Target {
 	if len(r.silencing(s, now)) > 0 {
 		return nil
 	}
-	return r.Targets(s)
+	return r.Targets(s, now)
 }
 
-// TellsOf reports whether the routes lead any trouble of a monitor to somebody: a message about an incident to people, or
-// the event that begins it to a webhook. id is empty for a monitor that is not registered yet.
+// TellsOf reports whether the routes lead any trouble of a monitor to somebody at some time: a message about an incident to
+// people, or the event that begins it to a webhook. id is empty for a monitor that is not registered yet.
 func (r Routing) TellsOf(id monitor.ID, labels monitor.Labels, metadata []byte) bool {
+	r.Routes = slices.Clone(r.Routes)
+	for n, route := range r.Routes {
+		if len(route.Windows) > 0 { // while it is closed, those behind it tell
+			r.Routes[n].Windows, r.Routes[n].Continue = nil, true
+		}
+		if route.OnDuty && len(r.Duty.People) > 0 {
+			r.Routes[n].OnDuty, r.Routes[n].Destinations = false, slices.Clone(route.Destinations)
+			for _, p := range r.Duty.People {
+				r.Routes[n].Destinations = append(r.Routes[n].Destinations, p.DestinationID)
+			}
+		}
+	}
 	s := Subject{MonitorID: id, Severity: incident.MaxSeverity, Labels: labels, Metadata: FlattenMetadata(metadata)}
 	return slices.ContainsFunc(incident.Names(), func(c incident.Name) bool {
 		s.Conditions = []incident.Name{c}
@@ -98,19 +142,19 @@ func (r Routing) TellsOf(id monitor.ID, labels monitor.Labels, metadata []byte) 
 	})
 }
 
-// LeadsTo reports whether the routes send messages about an incident to a destination.
-func (r Routing) LeadsTo(destinationID string, s Subject) bool {
-	return slices.ContainsFunc(r.Targets(s), func(t Target) bool { return t.Destination.ID == destinationID })
+// LeadsTo reports whether the routes send messages about an incident to a destination now.
+func (r Routing) LeadsTo(destinationID string, s Subject, now time.Time) bool {
+	return slices.ContainsFunc(r.Targets(s, now), func(t Target) bool { return t.Destination.ID == destinationID })
 }
 
 // Policy returns the policy for the messages to a destination about an incident, or about
 // the incidents of a storm. These are sent as early as for the first of them, and held back while
-// all of them are. A destination to which no route leads any more only gets the end.
+// all of them are. A destination to which no route leads, any more or now, only gets the end.
 func (r Routing) Policy(d Destination, now time.Time, about ...Subject) ThreadPolicy {
 	p := ThreadPolicy{Edits: d.Edits(), PictureWait: d.PictureWait(), SilencedUntil: Forever}
 	found := false
 	for _, s := range about {
-		for _, t := range r.Targets(s) {
+		for _, t := range r.Targets(s, now) {
 			if t.Destination.ID != d.ID {
 				continue
 			}
@@ -130,10 +174,10 @@ func (r Routing) Policy(d Destination, now time.Time, about ...Subject) ThreadPo
 	return p
 }
 
-// matching returns the routes that match, until the search ends.
-func (r Routing) matching(s Subject) (all []Route) {
+// matching returns the routes that match now, until the search ends.
+func (r Routing) matching(s Subject, now time.Time) (all []Route) {
 	for _, route := range r.Routes {
-		if !route.Match.Matches(s) {
+		if !route.Match.Matches(s) || !isOpen(route.Windows, now) {
 			continue
 		}
 		all = append(all, route)
@@ -163,9 +207,10 @@ type Explanation struct {
 
 // RouteExplanation says what became of one route.
 type RouteExplanation struct {
-	Route   Route
-	Result  RouteResult
-	Reasons []Reason
+	Route        Route
+	Result       RouteResult
+	Reasons      []Reason
+	Destinations []string // IDs of those that the route leads to, also if it does not match
 }
 
 // SilenceExplanation is a silence that holds messages back.
@@ -188,17 +233,17 @@ func (r Routing) Explain(s Subject, now time.Time) Explanation {
 	if s.EventType == event.ChannelReadable {
 		s.EventType = event.ChannelUnreadable
 	}
-	e := Explanation{Routes: r.explainRoutes(s), Targets: r.Targets(s)}
+	e := Explanation{Routes: r.explainRoutes(s, now), Targets: r.Targets(s, now)}
 	ofIncident := s
 	ofIncident.EventType = "" // silences concern incidents
 	if s.EventType == "" {
 		for _, t := range s.events() {
 			of := s
 			of.EventType = t
-			r.follow(&e, of)
+			r.follow(&e, of, now)
 		}
 	} else if len(s.Conditions) > 0 {
-		r.follow(&e, ofIncident)
+		r.follow(&e, ofIncident, now)
 	}
 	for _, silence := range r.silencing(s, now) {
 		e.Silences = append(e.Silences, SilenceExplanation{silence, silence.ActiveUntil(now), silence.Match.Explain(ofIncident)})
@@ -207,28 +252,31 @@ func (r Routing) Explain(s Subject, now time.Time) Explanation {
 }
 
 // follow adds where another subject goes.
-func (r Routing) follow(e *Explanation, s Subject) {
-	for _, to := range r.Targets(s) {
+func (r Routing) follow(e *Explanation, s Subject, now time.Time) {
+	for _, to := range r.Targets(s, now) {
 		if !slices.ContainsFunc(e.Targets, func(t Target) bool { return t.Destination.ID == to.Destination.ID }) {
 			e.Targets = append(e.Targets, to)
 		}
 	}
-	for n, x := range r.explainRoutes(s) {
+	for n, x := range r.explainRoutes(s, now) {
 		if was := e.Routes[n].Result; x.Result == Matched && was != Matched || x.Result == NotMatched && was == NotReached {
 			e.Routes[n] = x
 		}
 	}
 }
 
-// explainRoutes says what the search for a subject has made of each route.
-func (r Routing) explainRoutes(s Subject) (all []RouteExplanation) {
+// explainRoutes says what the search for a subject makes of each route now.
+func (r Routing) explainRoutes(s Subject, now time.Time) (all []RouteExplanation) {
 	ended := false
 	for _, route := range r.Routes {
-		x := RouteExplanation{route, NotMatched, route.Match.Explain(s)}
+		x := RouteExplanation{route, NotMatched, route.Match.Explain(s), r.DestinationsOf(route, now)}
+		if len(route.Windows) > 0 {
+			x.Reasons = append(x.Reasons, explainWindows(route.Windows, now))
+		}
 		switch {
 		case ended:
 			x.Result = NotReached
-		case route.Match.Matches(s):
+		case route.Match.Matches(s) && isOpen(route.Windows, now):
 			x.Result = Matched
 			ended = !route.Continue
 		}

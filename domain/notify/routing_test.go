@@ -78,7 +78,7 @@ func TestTheFirstRouteThatMatchesEndsTheSearchUnlessItContinues(t *testing.T) {
 		off, broken := destination("off", notify.Slack), destination("broken", notify.Slack)
 		off.Enabled, broken.DisabledReason = false, "410"
 		r.Destinations["off"], r.Destinations["broken"] = off, broken
-		if got := ids(r.Targets(blackIncident)); !slices.Equal(got, c.want) {
+		if got := ids(r.Targets(blackIncident, eight)); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
@@ -86,7 +86,7 @@ func TestTheFirstRouteThatMatchesEndsTheSearchUnlessItContinues(t *testing.T) {
 
 func TestEventsGoToWebhooksWithoutDelay(t *testing.T) {
 	r := routing(route(notify.Match{}, time.Minute, "webhook", "slack"))
-	if got := ids(r.Targets(blackEvent)); !slices.Equal(got, []string{"webhook"}) {
+	if got := ids(r.Targets(blackEvent, eight)); !slices.Equal(got, []string{"webhook"}) {
 		t.Errorf("the event goes to %v", got)
 	}
 	if got := ids(r.Explain(blackEvent, eight).Targets); !slices.Equal(got, []string{"webhook", "slack after 1m0s"}) {
@@ -309,11 +309,15 @@ func TestRoutesTellOfAStream(t *testing.T) { // section 3.1
 	off := disabled.Destinations["slack"]
 	off.Enabled = false
 	disabled.Destinations = map[string]notify.Destination{"slack": off}
+	onDuty := routing(notify.Route{OnDuty: true}, route(notify.Match{}, 0))
+	onDuty.Duty.People = []notify.Person{{Name: "ann", DestinationID: "slack"}}
 	video := notify.Match{Metadata: map[string]string{"team": "video"}}
 	for name, c := range map[string]struct {
 		routing notify.Routing
 		want    bool
 	}{
+		"people at night":                     {routing(notify.Route{Windows: []notify.Window{{Start: "22:00", End: "06:00", Timezone: "UTC", Zone: time.UTC}}, Destinations: []string{"slack"}}, route(notify.Match{}, 0)), true},
+		"whoever is on duty":                  {onDuty, true},
 		"no destination":                      {routing(route(notify.Match{}, 0)), false},
 		"people":                              {routing(route(notify.Match{}, 0, "slack")), true},
 		"people after an hour":                {routing(route(notify.Match{}, time.Hour, "slack")), true},

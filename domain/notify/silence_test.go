@@ -7,6 +7,7 @@ import (
 	"time"
 	_ "time/tzdata" // zones on a machine without them
 
+	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
@@ -123,13 +124,69 @@ func TestAWindowIsWithinItsSilence(t *testing.T) {
 	if got := skipped.NextAt(utc(t, "03-28 12:00")); !got.Equal(utc(t, "03-30 00:10")) {
 		t.Errorf("after a day without its hour a window is open at %v", got)
 	}
-	weekly := notify.Silence{StartsAt: at(0), Window: window(t, "UTC", "20:00", "21:00", "sun")}
+	weekly := notify.Silence{Window: window(t, "Europe/Berlin", "02:10", "02:50", "sun")}
+	if got := weekly.NextAt(utc(t, "03-22 12:00")); !got.Equal(utc(t, "04-05 00:10")) {
+		t.Errorf("after a week without its hour a weekly window is open at %v", got)
+	}
+	weekly = notify.Silence{StartsAt: at(0), Window: window(t, "UTC", "20:00", "21:00", "sun")}
 	if got := weekly.NextAt(at(3600)); !got.Equal(at(7 * 24 * 3600)) { // eight is on a Sunday
 		t.Errorf("a weekly window is open again at %v", got)
 	}
 	if got := weekly.ActiveUntil(at(10)); !got.Equal(at(3600)) {
 		t.Errorf("it is open until %v", got)
 	}
+}
+
+func TestAnOccurrenceEndsAndTheOthersStay(t *testing.T) {
+	s := notify.Silence{StartsAt: utc(t, "03-28 00:00"), Window: window(t, "Europe/Berlin", "22:00", "06:00")}
+	night := utc(t, "03-28 23:00") // in which the clocks go forward
+	s.SkipUntil = s.ActiveUntil(night)
+	if want := utc(t, "03-29 04:00"); !s.SkipUntil.Equal(want) || s.State(night) != notify.SilenceScheduled || !s.NextAt(night).Equal(utc(t, "03-29 20:00")) {
+		t.Errorf("skipped until %v, it is %s, next at %v", s.SkipUntil, s.State(night), s.NextAt(night))
+	}
+	if got := opened(s, utc(t, "03-28 00:00"), 72); !slices.Equal(got, []string{"03-29 20:00 – 03-30 04:00"}) {
+		t.Errorf("active %q", got)
+	}
+	s.SkipUntil = utc(t, "03-29 01:30") // in the middle of one
+	if got := opened(s, utc(t, "03-28 00:00"), 36); !slices.Equal(got, []string{"03-29 01:30 – 03-29 04:00"}) {
+		t.Errorf("active %q", got)
+	}
+}
+
+func TestASilenceUpToASeverityLetsWhatGetsWorseThrough(t *testing.T) {
+	upTo := func(severity int) *int { return &severity }
+	for name, c := range map[string]struct {
+		match      notify.Match
+		silenced   map[int]bool // by severity
+		everything bool
+	}{
+		"everything":        {notify.Match{}, map[int]bool{0: true, 3: true}, true},
+		"up to the highest": {notify.Match{MaxSeverity: upTo(3)}, map[int]bool{0: true, 3: true}, true},
+		"up to 1":           {notify.Match{MaxSeverity: upTo(1)}, map[int]bool{0: true, 1: true, 2: false}, false},
+		"up to 0":           {notify.Match{MaxSeverity: upTo(0)}, map[int]bool{0: true, 1: false}, false},
+		"of a condition":    {notify.Match{Conditions: []incident.Name{black}}, map[int]bool{1: true}, false},
+	} {
+		silence := notify.Silence{Match: c.match, StartsAt: at(0), EndsAt: at(60), CreatedBy: "ann"}
+		r := routing()
+		r.Silences = []notify.Silence{silence}
+		for severity, want := range c.silenced {
+			about := blackIncident
+			about.Severity = severity
+			if got := !r.SilencedUntil(about, at(0)).IsZero(); got != want {
+				t.Errorf("%s: an incident of severity %d is silenced: %v", name, severity, got)
+			}
+		}
+		if silence.OfEverything() != c.everything || len(silence.Check(at(0))) > 0 {
+			t.Errorf("%s: of everything: %v, wrong: %v", name, silence.OfEverything(), silence.Check(at(0)))
+		}
+	}
+	expectWrong(t, notify.Match{MinSeverity: 2, MaxSeverity: upTo(1)}.Check(), "match.max_severity")
+	expectWrong(t, notify.Match{MaxSeverity: upTo(4)}.Check(), "match.max_severity")
+	expectWrong(t, notify.Match{MaxSeverity: upTo(-1)}.Check(), "match.max_severity")
+
+	w := newWorld(t, edits()).silence(notify.Silence{Match: notify.Match{MaxSeverity: upTo(1)}, StartsAt: at(0), Window: window(t, "UTC", "20:00", "21:00")})
+	w.at(0, began(black, 0)).at(1000)
+	w.expect(map[string]string{"edits": "120 opened!, 600 worse!"})
 }
 
 func TestAWindowInAnUnknownZoneIsNeverOpen(t *testing.T) {
@@ -168,6 +225,7 @@ func TestASilenceThatCannotBeIsRefused(t *testing.T) {
 			s.Window = &notify.Window{Weekdays: []string{"monday"}, Start: "2:00", End: "24:00", Timezone: "Mars"}
 		}, []string{"window.weekdays", "window.start", "window.end", "window.timezone"}},
 		{"a wrong match", func(s *notify.Silence) { s.Match.MinSeverity = 4 }, []string{"match.min_severity"}},
+		{"an occurrence of nothing", func(s *notify.Silence) { s.SkipUntil = at(30) }, []string{"skip_until"}},
 		{"hints", func(s *notify.Silence) { s.Match.Hints = []monitor.HintKind{monitor.Quieter} }, []string{"match.hints"}},
 	} {
 		s := valid

@@ -21,6 +21,7 @@ type world struct {
 	streams      []*stream
 	destinations []*destined
 	threads      []*thread
+	changesAt    time.Time // when the routes lead elsewhere by themselves; zero: they do not
 }
 
 // failer is what testing.T and rapid.T have in common.
@@ -138,14 +139,34 @@ func (w *world) step(s *stream, in incident.Input) {
 				th.due = w.now
 			}
 		}
-		for _, place := range w.routing.Places(w.now, []notify.StreamIncident{{Incident: *c.Incident, MonitorID: s.id}}) {
-			to := w.destinations[slices.IndexFunc(w.destinations, func(d *destined) bool { return d.name == place.DestinationID })]
-			if w.threadOf(to, c.Incident) == nil {
-				w.threads = append(w.threads, &thread{to: to, stream: s, incident: c.Incident, due: place.DueAt})
-			}
+		w.place(s, c.Incident)
+	}
+	w.deliver()
+}
+
+// reroute tells anew where all incidents go, as a change of the routing does.
+func (w *world) reroute() {
+	w.t.Helper()
+	w.changesAt = w.routing.NextChange(w.now)
+	for _, th := range w.threads {
+		th.due = w.now
+	}
+	for _, s := range w.streams {
+		if s.incident != nil && s.incident.State == incident.Open {
+			w.place(s, s.incident)
 		}
 	}
 	w.deliver()
+}
+
+// place makes threads where an incident is told.
+func (w *world) place(s *stream, i *incident.Incident) {
+	for _, place := range w.routing.Places(w.now, []notify.StreamIncident{{Incident: *i, MonitorID: s.id}}) {
+		to := w.destinations[slices.IndexFunc(w.destinations, func(d *destined) bool { return d.name == place.DestinationID })]
+		if w.threadOf(to, i) == nil {
+			w.threads = append(w.threads, &thread{to: to, stream: s, incident: i, due: place.DueAt})
+		}
+	}
 }
 
 // threadOf returns the thread of an incident at a destination; nil: none.
@@ -177,8 +198,16 @@ func (w *world) pass(until time.Time) {
 				next, ticking = th.due, nil
 			}
 		}
+		changes := !w.changesAt.IsZero() && !w.changesAt.After(next)
+		if changes {
+			next, ticking = w.changesAt, nil
+		}
 		if next.After(w.now) {
 			w.now = next
+		}
+		if changes {
+			w.reroute()
+			continue
 		}
 		if ticking != nil {
 			w.step(ticking, incident.Tick{})

@@ -52,6 +52,7 @@ type Question struct {
 	ChannelID  string // of an event of a channel; empty: of none that is stored
 	Metadata   json.RawMessage
 	Labels     monitor.Labels
+	At         time.Time // zero: now
 
 	Unreadable []error // *monitor.Error of fields that could not be decoded
 }
@@ -112,7 +113,7 @@ type Explainer struct {
 	now      func() time.Time
 }
 
-// Explain says where an event or an incident goes now, and why. Nothing is sent or stored.
+// Explain says where an event or an incident goes now, or at another time, and why. Nothing is sent or stored.
 // Errors: *monitor.Error EventNotFound, incident.NotFound, CHANNEL_NOT_FOUND, InvalidConfig that names every
 // wrong field.
 func (e *Explainer) Explain(ctx context.Context, q Question) (Explanation, error) {
@@ -127,7 +128,11 @@ func (e *Explainer) Explain(ctx context.Context, q Question) (Explanation, error
 	if err != nil {
 		return Explanation{}, err
 	}
-	return Explanation{routes.Explain(subject, e.now()), subject, routes.Destinations}, nil
+	at := q.At
+	if at.IsZero() {
+		at = e.now()
+	}
+	return Explanation{routes.Explain(subject, at), subject, routes.Destinations}, nil
 }
 
 func (e *Explainer) subject(ctx context.Context, q Question) (notify.Subject, error) {
@@ -157,6 +162,6 @@ func (e *Explainer) StormOf(ctx context.Context, stormID, destinationID string) 
 	if err != nil {
 		return notify.Storm{}, err
 	}
-	storm.Incidents = slices.DeleteFunc(storm.Incidents, func(i notify.StreamIncident) bool { return !routes.LeadsTo(destinationID, i.Subject()) })
+	storm.Incidents = slices.DeleteFunc(storm.Incidents, func(i notify.StreamIncident) bool { return !routes.LeadsTo(destinationID, i.Subject(), e.now()) })
 	return storm, nil
 }

@@ -13,6 +13,7 @@ const (
 	DestinationNotFound monitor.Code = "DESTINATION_NOT_FOUND"
 	RouteNotFound       monitor.Code = "ROUTE_NOT_FOUND"
 	SilenceNotFound     monitor.Code = "SILENCE_NOT_FOUND"
+	OverrideNotFound    monitor.Code = "OVERRIDE_NOT_FOUND"
 )
 
 // Limits of what a Store holds. Every gateway keeps all of it in memory.
@@ -23,7 +24,7 @@ const (
 	MaxEndedSilences = 200  // that Silences lists: the newest
 )
 
-// Store keeps destinations, routes and silences. Every method blocks for one transaction
+// Store keeps destinations, routes, silences and who is on duty. Every method blocks for one transaction
 // and may be called concurrently, by several gateways. A change takes effect for the next
 // event, and for incidents that are open. Methods of the store do not check what the Check methods of notify do.
 //
@@ -37,6 +38,7 @@ type Store interface {
 	RouteWriter
 	SilenceReader
 	SilenceWriter
+	DutyStore
 }
 
 // RoutingReader reads all that decides who is told what.
@@ -162,4 +164,14 @@ type SilenceWriter interface {
 	// EndSilence ends a silence now. One that has ended already stays as it is. Errors:
 	// *monitor.Error SilenceNotFound.
 	EndSilence(ctx context.Context, id string) (notify.Silence, error)
+}
+
+// DutyStore keeps who is on duty.
+type DutyStore interface {
+	// Duty reads it.
+	Duty(ctx context.Context) (notify.Duty, error)
+
+	// ChangeDuty locks it and stores what change makes of it; now is the clock of the store. change may run several times; its error is
+	// returned and nothing is stored. Errors: *monitor.Error InvalidConfig for an unknown destination.
+	ChangeDuty(ctx context.Context, change func(d *notify.Duty, now time.Time) error) (notify.Duty, error)
 }

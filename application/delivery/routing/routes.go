@@ -3,6 +3,7 @@ package routing
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
@@ -11,8 +12,10 @@ import (
 // RouteChange has the fields of a route to create or to change. A nil field is left out.
 type RouteChange struct {
 	Name         *string
-	Match        *notify.Match // as a whole
+	Match        *notify.Match    // as a whole
+	Windows      *[]notify.Window // as a whole
 	Destinations *[]string
+	OnDuty       *bool
 	DelaySec     *int64
 	RepeatSec    *int64
 	Continue     *bool
@@ -24,7 +27,12 @@ type RouteChange struct {
 func (c RouteChange) apply(r *notify.Route) {
 	set(&r.Name, c.Name)
 	set(&r.Match, c.Match)
+	if c.Windows != nil {
+		r.Windows = *c.Windows
+		_ = notify.LoadZones(r.Windows, time.LoadLocation) // Check refuses a window without a zone
+	}
 	set(&r.Destinations, c.Destinations)
+	set(&r.OnDuty, c.OnDuty)
 	set(&r.DelaySec, c.DelaySec)
 	set(&r.RepeatSec, c.RepeatSec)
 	set(&r.Continue, c.Continue)
@@ -44,7 +52,7 @@ type RouteService struct {
 // Create creates a route, just before the default route. Errors: *monitor.Error
 // NameTaken; InvalidConfig that names every wrong field.
 func (s *RouteService) Create(ctx context.Context, c RouteChange) (notify.Route, error) {
-	r := notify.Route{ID: s.newID(), Destinations: []string{}}
+	r := notify.Route{ID: s.newID(), Windows: []notify.Window{}, Destinations: []string{}}
 	c.apply(&r)
 	if err := s.checkRoute(ctx, r, c.Unreadable); err != nil {
 		return notify.Route{}, err

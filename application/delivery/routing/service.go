@@ -26,12 +26,13 @@ type Config struct {
 	Now      func() time.Time // default time.Now
 }
 
-// Services answer questions about destinations, routes and silences, and change them. Their
+// Services answer questions about destinations, routes, silences and duty, and change them. Their
 // methods may be called concurrently.
 type Services struct {
 	Destinations *DestinationService
 	Routes       *RouteService
 	Silences     *SilenceService
+	Duty         *DutyService
 	Explainer    *Explainer
 	Replays      *ReplayService
 }
@@ -48,6 +49,7 @@ func NewServices(store Store, cfg Config) (*Services, error) {
 		Destinations: &DestinationService{store, store, store, cfg.Test, cfg.NewID, cfg.Now},
 		Routes:       &RouteService{store, store, store, store, cfg.NewID},
 		Silences:     &SilenceService{store, store, cfg.Subjects, cfg.NewID, cfg.Now},
+		Duty:         &DutyService{store, store, cfg.NewID, cfg.Now},
 		Explainer:    &Explainer{store, cfg.Subjects, cfg.Now},
 		Replays:      &ReplayService{cfg.Replay, store},
 	}, nil

@@ -18,6 +18,7 @@ type SilenceChange struct {
 	UntilRecovered *bool
 	Window         *notify.Window // as a whole
 	NoWindow       bool           // the silence has no window any more
+	SkipUntil      *time.Time     // zero: nothing is skipped
 	CreatedBy      *string
 	Comment        *string
 	Owner          *string // empty: none
@@ -33,6 +34,10 @@ func (c SilenceChange) apply(s *notify.Silence, now time.Time) {
 	if c.Window != nil || c.NoWindow {
 		s.Window = c.Window
 	}
+	if c.NoWindow {
+		s.SkipUntil = time.Time{}
+	}
+	set(&s.SkipUntil, c.SkipUntil)
 	set(&s.CreatedBy, c.CreatedBy)
 	set(&s.Comment, c.Comment)
 	set(&s.Owner, c.Owner)
@@ -48,9 +53,10 @@ func (c SilenceChange) apply(s *notify.Silence, now time.Time) {
 type SilenceWithState struct {
 	notify.Silence
 
-	State     notify.SilenceState `json:"state"`
-	NextAt    time.Time           `json:"next_at"`             // when State changes; zero: never, or at a time that is not known
-	Incidents []string            `json:"incidents,omitempty"` // IDs of the open incidents that it holds back; only in lists
+	State      notify.SilenceState `json:"state"`
+	NextAt     time.Time           `json:"next_at"`             // when State changes; zero: never, or at a time that is not known
+	Everything bool                `json:"everything"`          // it holds back the messages about every incident of every stream
+	Incidents  []string            `json:"incidents,omitempty"` // IDs of the open incidents that it holds back; only in lists
 }
 
 // SilenceService answers questions about silences, and changes them.
@@ -159,7 +165,7 @@ func (s *SilenceService) End(ctx context.Context, id string) (SilenceWithState, 
 
 func (s *SilenceService) withState(of notify.Silence) SilenceWithState {
 	now := s.now()
-	silence := SilenceWithState{Silence: of, State: of.State(now)}
+	silence := SilenceWithState{Silence: of, State: of.State(now), Everything: of.OfEverything()}
 	switch until := of.ActiveUntil(now); {
 	case silence.State == notify.SilenceScheduled:
 		silence.NextAt = of.NextAt(now)
