@@ -173,7 +173,7 @@ func (g *gateway) run(until time.Time) {
 
 func (g *gateway) register(address string) channel.Channel {
 	g.t.Helper()
-	return must.Get(g.Register(g.t.Context(), address, channels.Change{CallbackURL: new("https://example.com/hook")}))(g.t)
+	return must.Get(g.Register(g.t.Context(), address, channels.Change{CallbackURL: new("https://example.com/hook"), Labels: map[string]*string{"team": new("a")}}))(g.t)
 }
 
 func (g *gateway) standings(id string) string {
@@ -345,7 +345,7 @@ func TestAStreamOfAChannelIsRegisteredByTheRulesOfTheAPI(t *testing.T) {
 	}
 	c := must.Get(g.Get(t.Context(), ch.ID))(t)
 	m := must.Get(g.monitors.Monitors.Get(t.Context(), c.Streams[slices.IndexFunc(c.Streams, func(f channel.Found) bool { return f.Title == "2" })].Monitor.ID))(t)
-	if m.ChannelID != ch.ID || m.CallbackURL != "https://example.com/hook" || string(m.Metadata) != `{"channel_name":"Example Channel","stream_title":"2"}` || !m.Config.ScheduledStartTime.Equal(noon.Add(5*time.Minute)) {
+	if m.ChannelID != ch.ID || m.CallbackURL != "https://example.com/hook" || m.Labels["team"] != "a" || string(m.Metadata) != `{"channel_name":"Example Channel","stream_title":"2"}` || !m.Config.ScheduledStartTime.Equal(noon.Add(5*time.Minute)) {
 		t.Errorf("the monitor is %+v", m)
 	}
 	must.Get(g.monitors.Editor.Stop(t.Context(), m.ID))(t)

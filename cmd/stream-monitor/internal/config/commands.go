@@ -126,7 +126,7 @@ type Watch struct {
 
 // Import names the file to register, and the gateway.
 type Import struct {
-	File string `arg:"" name:"FILE" type:"path" help:"CSV whose first row names the columns (stream_url or channel, callback_url, fields of config, metadata.NAME), or a JSON array of registrations; - is the standard input."`
+	File string `arg:"" name:"FILE" type:"path" help:"CSV whose first row names the columns (stream_url or channel, callback_url, fields of config, labels.NAME, metadata.NAME), or a JSON array of registrations; - is the standard input."`
 
 	Gateway GatewayFlags `embed:""`
 	DryRun  bool         `help:"Register nothing; print what would happen."`
