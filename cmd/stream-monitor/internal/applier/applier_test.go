@@ -105,11 +105,11 @@ func (s *system) expect(file string, o applier.Options, lines, message string) {
 func TestAFileIsMadeOnce(t *testing.T) { // section 19.8
 	s := newSystem(t)
 	before := s.store.RoutingVersion(t)
-	s.expect(whole, applier.Options{DryRun: true}, created, "dry run: 8 changes would be made; nothing was stored")
+	s.expect(whole, applier.Options{DryRun: true}, created, "dry run: 9 changes would be made; nothing was stored")
 	if n := s.store.RoutingVersion(t) - before; n != 0 {
 		t.Fatalf("the dry run made %d changes", n)
 	}
-	s.expect(whole, applier.Options{}, created, "8 changes made")
+	s.expect(whole, applier.Options{}, created, "9 changes made")
 	before = s.store.RoutingVersion(t)
 	for range 2 {
 		s.expect(whole, applier.Options{Prune: true}, "", "nothing to change")
@@ -126,21 +126,22 @@ func TestAFileIsMadeOnce(t *testing.T) { // section 19.8
 func TestOnlyWhatDiffersIsChanged(t *testing.T) {
 	s := newSystem(t)
 	s.create("/routes", `{"name": "first"}`)
-	s.expect(whole, applier.Options{}, created, "8 changes made")
+	s.expect(whole, applier.Options{}, created, "9 changes made")
 	s.create("/routes", `{"name": "last"}`)
 	s.env["SLACK_TOKEN"] = "xoxb-2"
 	night, day, _ := strings.Cut(whole[strings.Index(whole, "  - name: night"):strings.Index(whole, "  - default")], "  - name: day")
 	day = "  - name: day" + day
 	swapped := strings.Replace(whole, night+day, day+night, 1)
-	changed := strings.NewReplacer("C1", "C2", "delay_sec: 600", "delay_sec: 60", "thu, mon", "thu", "[operations, mail]", "[mail, operations]", "[quieter]", "[quieter, recurring]").Replace(swapped)
+	changed := strings.NewReplacer("C1", "C2", "delay_sec: 600", "delay_sec: 60", "thu, mon", "thu", "max_severity: 1", "max_severity: 2", "on_duty: true", "on_duty: false", "[sat]", "[sun]", "destination: mail}", "destination: operations}", "[operations, mail]", "[mail, operations]", "[quieter]", "[quieter, recurring]").Replace(swapped)
 	lines := `
 ~ destination "operations": config.channel, secrets.bot_token
 ~ route "day": match
-~ route "night": destinations, delay_sec
+~ route "night": destinations, windows, on_duty, delay_sec
 ~ order of routes: first, day, night, last
-~ silence "maintenance": window`
+~ duty: Ben
+~ silence "maintenance": match, window`
 	s.expect(changed, applier.Options{DryRun: true}, lines, "nothing was stored")
-	s.expect(changed, applier.Options{}, lines, "5 changes made")
+	s.expect(changed, applier.Options{}, lines, "6 changes made")
 	s.expect(changed, applier.Options{}, "", "nothing to change")
 	routes, err := s.store.Routes(t.Context())
 	var names []string
@@ -153,11 +154,15 @@ func TestOnlyWhatDiffersIsChanged(t *testing.T) {
 }
 
 // create makes something by the API, without a file.
-func (s *system) create(path, body string) {
+func (s *system) create(path, body string) (destinationID string) {
 	s.t.Helper()
-	if err := s.calls.Call(s.t.Context(), "POST", "/api/v1"+path, rawJSON(body), nil); err != nil {
+	var created struct {
+		ID string `json:"destination_id"`
+	}
+	if err := s.calls.Call(s.t.Context(), "POST", "/api/v1"+path, rawJSON(body), &created); err != nil {
 		s.t.Fatal(err)
 	}
+	return created.ID
 }
 
 type rawJSON string
@@ -169,22 +174,23 @@ func TestPruneDeletesOnlyWhatTheFileHasKept(t *testing.T) { // section 19.8
 	s.create("/destinations", `{"name": "by hand", "kind": "discord", "secrets": {"webhook_url": "https://discord.example/x"}}`)
 	s.create("/destinations", `{"name": "of another file", "kind": "discord", "secrets": {"webhook_url": "https://discord.example/x"}, "owner": "other.yaml"}`)
 	s.create("/routes", `{"name": "by hand"}`)
-	s.expect(whole, applier.Options{}, created, "8 changes made")
+	s.expect(whole, applier.Options{}, created, "9 changes made")
 	const empty = "owner: ops/notifications.yaml\n"
 	_, said, err := s.apply(empty, applier.Options{})
-	if err != nil || said != "7 that ops/notifications.yaml has kept are not in the file; --prune deletes them\nnothing to change\n" {
+	if err != nil || said != "8 that ops/notifications.yaml has kept are not in the file; --prune deletes them\nnothing to change\n" {
 		t.Errorf("without prune: %v, %s", err, said)
 	}
 	lines := `
 - route "night"
 - route "day"
 - default route: destinations
+- duty
 - silence "move"
 - silence "maintenance"
 - destination "mail"
 - destination "operations"`
 	s.expect(empty, applier.Options{Prune: true, DryRun: true}, lines, "nothing was stored")
-	s.expect(empty, applier.Options{Prune: true}, lines, "7 changes made")
+	s.expect(empty, applier.Options{Prune: true}, lines, "8 changes made")
 	s.expect(empty, applier.Options{Prune: true}, "", "nothing to change")
 	destinations, err := s.store.Destinations(t.Context())
 	routes, _ := s.store.Routes(t.Context())
@@ -197,9 +203,13 @@ func TestWhatAnotherKeepsIsNotChanged(t *testing.T) { // section 19.8
 	s := newSystem(t)
 	s.create("/destinations", `{"name": "mail", "kind": "discord", "secrets": {"webhook_url": "https://discord.example/x"}}`)
 	s.create("/routes", `{"name": "day", "owner": "other.yaml"}`)
+	id := s.create("/destinations", `{"name": "phone", "kind": "discord", "secrets": {"webhook_url": "https://discord.example/x"}}`)
+	if err := s.calls.Call(t.Context(), "PATCH", "/api/v1/duty", rawJSON(`{"people": [{"name": "Eve", "destination_id": "`+id+`"}]}`), nil); err != nil {
+		t.Fatal(err)
+	}
 	before := s.store.RoutingVersion(t)
 	_, _, err := s.apply(strings.Replace(whole, "[operations, mail]", "[pager]", 1), applier.Options{})
-	requireProblems(t, err, `destination "mail": one that no file keeps has the name`, `route "day": one that "other.yaml" keeps has the name`, `route "night": destinations has "pager"`)
+	requireProblems(t, err, `destination "mail": one that no file keeps has the name`, `duty: another file, or nobody, keeps the plan`, `route "day": one that "other.yaml" keeps has the name`, `route "night": destinations has "pager"`)
 	if s.store.RoutingVersion(t) != before {
 		t.Error("a refused file has changed something")
 	}
@@ -254,6 +264,17 @@ routes:
 		},
 		`
 owner: x
+routes:
+  - {name: a, match: {max_severity: 1}, windows: [{start: "9", end: "10:00", timezone: UTC, colour: red}]}
+duty:
+  - {name: Ann, windows: [{start: "08:00", end: "10:00", timezone: Mars}]}
+  - {name: Ann, destination: b, phone: 1}
+`: {
+			`duty "Ann": destination is missing`, `duty "Ann": phone is not a field`, `duty: people[0].windows[0].timezone is "Mars"`, `duty: people[1].name is "Ann"`,
+			`route "a": match.max_severity is for silences`, `route "a": windows[0].colour is not a field`, `route "a": windows[0].start is "9"`,
+		},
+		`
+owner: x
 silences:
   - {comment: a, match: {}, window: {weekdays: [monday], start: 5, end: "4", timezone: Mars}}
   - {match: {}, to: tomorrow, until_recovered: true}
@@ -283,7 +304,7 @@ func TestNoProblemHasASecret(t *testing.T) {
 
 func TestASilenceThatSomebodyEndedComesBack(t *testing.T) {
 	s := newSystem(t)
-	s.expect(whole, applier.Options{}, created, "8 changes made")
+	s.expect(whole, applier.Options{}, created, "9 changes made")
 	silences, err := s.store.Silences(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -302,11 +323,11 @@ func TestASilenceThatSomebodyEndedComesBack(t *testing.T) {
 func TestAFailureSaysHowFarItCame(t *testing.T) {
 	s := newSystem(t)
 	s.store.Exec(t, `ALTER TABLE routes ADD CONSTRAINT refused CHECK (is_default)`)
-	if _, _, err := s.apply(whole, applier.Options{}); err == nil || !strings.HasPrefix(err.Error(), `route "night": 3 of 8 changes were made before this`) {
+	if _, _, err := s.apply(whole, applier.Options{}); err == nil || !strings.HasPrefix(err.Error(), `route "night": 3 of 9 changes were made before this`) {
 		t.Errorf("the error is %v", err)
 	}
 	s.store.Exec(t, `ALTER TABLE routes DROP CONSTRAINT refused`)
-	if _, said, err := s.apply(whole, applier.Options{}); err != nil || !strings.HasSuffix(said, "5 changes made\n") {
+	if _, said, err := s.apply(whole, applier.Options{}); err != nil || !strings.HasSuffix(said, "6 changes made\n") {
 		t.Errorf("after the failure: %v, %s", err, said)
 	}
 }

@@ -110,6 +110,7 @@ func (p *plan) compare(ctx context.Context) error {
 		return p.problems
 	}
 	p.compareRoutes()
+	p.compareDuty()
 	p.compareSilences()
 	p.changes = append(p.changes, p.last...)
 	return nil
@@ -150,6 +151,7 @@ func (p *plan) checkNames() {
 			refuse("%s: %s; give it another name, or delete that one", prefix, keptBy(stored.Owner))
 		}
 	}
+	p.checkDuty(known, refuse)
 	slices.Sort(p.problems)
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
 // check adds the problems of a file by itself: what the gateway would refuse, and names
@@ -46,7 +47,14 @@ func (f File) check(p *Problems) {
 			r.Name = "default"
 		}
 		once(prefix)
+		_ = notify.LoadZones(r.Windows, time.LoadLocation) // Check refuses a window without a zone
 		add(prefix, r.Check()...)
+	}
+	if f.Duty != nil {
+		for _, person := range *f.Duty {
+			_ = notify.LoadZones(person.Windows, time.LoadLocation)
+		}
+		add("duty", notify.Duty{People: *f.Duty}.CheckPeople()...)
 	}
 	for n, s := range f.Silences {
 		prefix := label("silence", s.Comment, n)

@@ -14,6 +14,7 @@ type currentState struct {
 	destinations []destination
 	routes       []notify.Route
 	silences     []routing.SilenceWithState
+	duty         notify.Duty
 
 	ids map[string]string // of destinations by name; those that are created are added
 }
@@ -37,7 +38,11 @@ func (s *currentState) read(ctx context.Context, gateway Gateway) error {
 			return err
 		}
 	}
-	*s = currentState{answer.Destinations, answer.Routes, answer.Silences, map[string]string{}}
+	var duty notify.Duty
+	if err := gateway.Call(ctx, http.MethodGet, dutyPath, nil, &duty); err != nil {
+		return err
+	}
+	*s = currentState{answer.Destinations, answer.Routes, answer.Silences, duty, map[string]string{}}
 	for _, d := range s.destinations {
 		s.ids[d.Name] = d.ID
 	}

@@ -1,4 +1,4 @@
-// Package applier makes destinations, routes and silences as a file has them (section
+// Package applier makes destinations, routes, silences and duty as a file has them (section
 // 19.8), by the public API.
 //
 //	Read   reads the file, replaces variables, and names everything that is wrong

@@ -18,12 +18,13 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
-// File has the destinations, routes and silences that a file keeps.
+// File has the destinations, routes, silences and the weekly plan of duty that a file keeps.
 type File struct {
 	Owner        string // names the file: it keeps what has this owner
 	Destinations []Destination
 	Routes       []notify.Route   // Destinations are names. The default route has no name
 	Silences     []notify.Silence // a comment tells a silence from the others
+	Duty         *[]notify.Person // the weekly plan; DestinationID is a name. nil: the file keeps none
 }
 
 // Destination is a destination of a file. Its Fallback is a name.
@@ -96,8 +97,22 @@ type fields map[string]any
 func fieldsOfMatch(m *notify.Match) fields {
 	return fields{
 		"events": (*list[event.Type])(&m.Events), "conditions": (*list[incident.Name])(&m.Conditions), "min_severity": &m.MinSeverity,
-		"monitors": (*list[monitor.ID])(&m.Monitors), "metadata": (*texts)(&m.Metadata), "labels": (*texts)(&m.Labels), "hints": (*list[monitor.HintKind])(&m.Hints),
+		"max_severity": &m.MaxSeverity, "monitors": (*list[monitor.ID])(&m.Monitors), "metadata": (*texts)(&m.Metadata), "labels": (*texts)(&m.Labels),
+		"hints": (*list[monitor.HintKind])(&m.Hints),
 	}
+}
+
+func fieldsOfWindow(w *notify.Window) fields {
+	return fields{"weekdays": (*list[string])(&w.Weekdays), "start": (*clock)(&w.Start), "end": (*clock)(&w.End), "timezone": (*clock)(&w.Timezone)}
+}
+
+func readWindows(p *Problems, prefix string, all []json.RawMessage) (windows []notify.Window) {
+	for n, raw := range all {
+		w := notify.Window{Weekdays: []string{}}
+		readObject(p, fmt.Sprintf("%swindows[%d].", prefix, n), raw, fieldsOfWindow(&w))
+		windows = append(windows, w)
+	}
+	return windows
 }
 
 // Problems are all errors of a file.
@@ -113,8 +128,8 @@ func Read(raw []byte, lookup func(name string) (string, bool)) (File, error) {
 	}
 	var p Problems
 	var f File
-	var destinations, routes, silences []json.RawMessage
-	readObject(&p, "", asJSON, fields{"owner": (*text)(&f.Owner), "destinations": &destinations, "routes": &routes, "silences": &silences})
+	var destinations, routes, silences, people []json.RawMessage
+	given := readObject(&p, "", asJSON, fields{"owner": (*text)(&f.Owner), "destinations": &destinations, "routes": &routes, "silences": &silences, "duty": &people})
 	if f.Owner == "" {
 		p = append(p, "owner is missing: it names the file, so that another one does not change what this one keeps")
 	}
@@ -129,10 +144,13 @@ func Read(raw []byte, lookup func(name string) (string, bool)) (File, error) {
 	}
 	for n, raw := range routes {
 		var r notify.Route
-		readObject(&p, nameOf("route", "name", n, raw)+": ", raw, fields{
+		var windows []json.RawMessage
+		name := nameOf("route", "name", n, raw) + ": "
+		readObject(&p, name, raw, fields{
 			"name": (*text)(&r.Name), "default": &r.Default, "match": fieldsOfMatch(&r.Match), "destinations": (*list[string])(&r.Destinations),
-			"delay_sec": &r.DelaySec, "repeat_sec": &r.RepeatSec, "continue": &r.Continue,
+			"delay_sec": &r.DelaySec, "repeat_sec": &r.RepeatSec, "continue": &r.Continue, "windows": &windows, "on_duty": &r.OnDuty,
 		})
+		r.Windows = readWindows(&p, name, windows)
 		f.Routes = append(f.Routes, r)
 	}
 	for n, raw := range silences {
@@ -140,12 +158,15 @@ func Read(raw []byte, lookup func(name string) (string, bool)) (File, error) {
 		s := notify.Silence{CreatedBy: f.Owner}
 		given := readObject(&p, nameOf("silence", "comment", n, raw)+": ", raw, fields{
 			"comment": (*text)(&s.Comment), "match": fieldsOfMatch(&s.Match), "from": &s.StartsAt, "to": &s.EndsAt, "by": (*text)(&s.CreatedBy),
-			"window": fields{"weekdays": (*list[string])(&w.Weekdays), "start": (*clock)(&w.Start), "end": (*clock)(&w.End), "timezone": (*clock)(&w.Timezone)},
+			"window": fieldsOfWindow(&w),
 		})
 		if slices.Contains(given, "window") {
 			s.Window = &w
 		}
 		f.Silences = append(f.Silences, s)
+	}
+	if slices.Contains(given, "duty") {
+		f.Duty = readPeople(&p, people)
 	}
 	f.check(&p)
 	if len(p) > 0 {
@@ -216,7 +237,7 @@ func explain(into any, err error) string {
 	switch into.(type) {
 	case *bool, **bool:
 		return "accepted are true and false"
-	case *int, *int64:
+	case *int, *int64, **int:
 		return "accepted is a whole number"
 	case *time.Time:
 		return `accepted is a time with an offset, such as "2026-01-15T20:00:00+09:00"`

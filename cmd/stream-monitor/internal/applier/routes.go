@@ -49,7 +49,7 @@ func (p *plan) pruneRoutes() (pruned []string) {
 		}
 		if r.Default {
 			p.changes = append(p.changes, change{'-', defaultRoute, []string{"destinations"}, func(ctx context.Context) error {
-				body := map[string]any{"destinations": []string{}, "delay_sec": 0, "repeat_sec": 0, "owner": nil}
+				body := map[string]any{"destinations": []string{}, "on_duty": false, "delay_sec": 0, "repeat_sec": 0, "owner": nil}
 				return p.gateway.Call(ctx, http.MethodPatch, routesPath+"/"+r.ID, body, nil)
 			}})
 			continue
@@ -120,6 +120,8 @@ func (p *plan) routeDifferences(r notify.Route, stored notify.Route) (names []st
 		}
 	}
 	add("destinations", !slices.Equal(have, r.Destinations))
+	add("windows", !sameWindows(r.Windows, stored.Windows))
+	add("on_duty", r.OnDuty != stored.OnDuty)
 	add("delay_sec", r.DelaySec != stored.DelaySec)
 	add("repeat_sec", r.RepeatSec != stored.RepeatSec)
 	add("continue", r.Continue != stored.Continue)
@@ -132,9 +134,9 @@ func (p *plan) routeBody(r notify.Route) map[string]any {
 	for _, name := range r.Destinations {
 		ids = append(ids, p.current.ids[name])
 	}
-	body := map[string]any{"destinations": ids, "delay_sec": r.DelaySec, "repeat_sec": r.RepeatSec, "owner": p.file.Owner}
+	body := map[string]any{"destinations": ids, "on_duty": r.OnDuty, "delay_sec": r.DelaySec, "repeat_sec": r.RepeatSec, "owner": p.file.Owner}
 	if !r.Default {
-		body["name"], body["match"], body["continue"] = r.Name, r.Match, r.Continue
+		body["name"], body["match"], body["windows"], body["continue"] = r.Name, r.Match, append([]notify.Window{}, r.Windows...), r.Continue
 	}
 	return body
 }
@@ -143,8 +145,10 @@ func (p *plan) routeBody(r notify.Route) map[string]any {
 func sameMatch(a, b notify.Match) bool {
 	return slices.Equal(sorted(a.Events), sorted(b.Events)) && slices.Equal(sorted(a.Conditions), sorted(b.Conditions)) &&
 		slices.Equal(sorted(a.Monitors), sorted(b.Monitors)) && slices.Equal(sorted(a.Hints), sorted(b.Hints)) &&
-		a.MinSeverity == b.MinSeverity && maps.Equal(a.Metadata, b.Metadata) && maps.Equal(a.Labels, b.Labels)
+		a.MinSeverity == b.MinSeverity && same(a.MaxSeverity, b.MaxSeverity) && maps.Equal(a.Metadata, b.Metadata) && maps.Equal(a.Labels, b.Labels)
 }
+
+func same[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // sorted returns each text of a list once.
 func sorted[T ~string](list []T) []T { return slices.Compact(slices.Sorted(slices.Values(list))) }
