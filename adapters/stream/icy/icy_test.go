@@ -419,6 +419,18 @@ func TestSegmentsHaveFramesAlone(t *testing.T) {
 	}
 }
 
+// A mount may go on with another one, whose sound is of another rate. If it is of another codec, the request is made again.
+func TestAMountGoesOnWithAnother(t *testing.T) {
+	other := append([]byte{0xff, 0xfb, 0x50, 0xc0}, make([]byte, 204)...) // 64 kbit/s and 44.1 kHz: 208 bytes and 26 ms
+	first := append(bytes.Repeat(mp3Frame, 200), mp3Frame[:100]...)
+	_, lengths, err := icy.Cut(append(bytes.Clone(first), bytes.Repeat(other, 300)...), 1000)
+	expect.Equal(t, "the segments", fmt.Sprint(lengths, err), "[4.008s 4.002938656s 4.022856992s] <nil>")
+	_, lengths, err = icy.Cut(append(bytes.Clone(first), bytes.Repeat(aacFrame, 1000)...), 1000)
+	if len(lengths) != 1 || err == nil {
+		t.Errorf("with AAC after MP3: %v, %v", lengths, err)
+	}
+}
+
 // Titles come every 1000 bytes; those of 0 and of 2 units of 16 bytes take turns.
 func TestTitlesThatNobodyAskedForAreLeftOut(t *testing.T) {
 	clean := bytes.Repeat(mp3Frame, 500)

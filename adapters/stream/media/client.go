@@ -37,7 +37,7 @@ type Config struct {
 	Total   time.Duration // limit of all waiting for servers in one call; default 20 s
 	MinRate int64         // lowest accepted rate in bytes per second; default 1 KiB, a tenth of YouTube's smallest rendition
 
-	MaxRate int64 // highest accepted rate of an endless response in bytes per second, beyond 2 MiB at its beginning; default 256 KiB
+	MaxRate int64 // highest accepted rate of an endless response in bytes per second, beyond 2 MiB at once; default 256 KiB
 
 	// ICY is for audio servers: the status line "ICY 200 OK" is accepted, and no connection is used twice.
 	ICY bool

@@ -12,8 +12,23 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// burst is how many bytes an endless response may have at once: servers begin with some seconds of the past.
+// burst is how many bytes an endless response may have at once: servers begin with some seconds of the past, and send what they
+// could not send for a while.
 const burst = 2 << 20
+
+// pace limits bytes to a rate, beyond a burst.
+type pace struct {
+	rate  int64   // bytes a second
+	spent float64 // of the burst
+	until time.Time
+}
+
+// allows takes in that n bytes have come by now, and reports whether so many may come.
+func (p *pace) allows(n int, now time.Time) bool {
+	p.spent = max(0, p.spent-now.Sub(p.until).Seconds()*float64(p.rate)) + float64(n)
+	p.until = now
+	return p.spent <= burst
+}
 
 // Open requests an endless response, such as that of an audio stream, without titles between its media (Icy-MetaData).
 // It blocks until the header is read, within the limits of Get, and returns the response whatever its status is. Its
@@ -30,7 +45,7 @@ func (c *Client) Open(ctx context.Context, url string) (*http.Response, error) {
 	answer := *resp
 	answer.Body = &endlessBody{
 		response: response{fetch: f, http: resp, host: resp.Request.URL.Host, allowed: math.MaxInt64 - 1, required: -1},
-		began:    time.Now(),
+		pace:     pace{rate: c.config.MaxRate, until: time.Now()},
 	}
 	return &answer, nil
 }
@@ -38,17 +53,14 @@ func (c *Client) Open(ctx context.Context, url string) (*http.Response, error) {
 // endlessBody is the body of an endless response.
 type endlessBody struct {
 	response response
-	began    time.Time
-	read     int64
+	pace     pace
 }
 
 // Read implements io.Reader.
 func (b *endlessBody) Read(p []byte) (int, error) {
 	n, err := b.response.Read(p)
-	b.read += int64(n)
-	rate := b.response.fetch.client.config.MaxRate
-	if float64(b.read) > burst+time.Since(b.began).Seconds()*float64(rate) {
-		return 0, watch.NewFailure(watch.FailureTooLarge, "%s: sends more than %d bytes a second, which is no stream at its own pace", b.response.host, rate)
+	if !b.pace.allows(n, time.Now()) {
+		return 0, watch.NewFailure(watch.FailureTooLarge, "%s: sends more than %d bytes a second, which is no stream at its own pace", b.response.host, b.pace.rate)
 	}
 	return n, err
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/stream/media"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
 	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
@@ -98,9 +99,17 @@ func TestAnEndlessResponseIsGivenUp(t *testing.T) {
 	if n, f := read(t, "sound…", func(c *media.Config) { c.Stall = 50 * time.Millisecond }); n != 5 || f == nil || !strings.Contains(f.Detail, "nothing came for 50ms") {
 		t.Errorf("a stream that stops: %d bytes, %v", n, f)
 	}
-	if n, f := read(t, strings.Repeat("x", 4<<20)+"…", nil); f == nil || f.Kind != watch.FailureTooLarge || n > 3<<20 || !strings.Contains(f.Detail, "more than 262144 bytes a second") {
+	if n, f := read(t, strings.Repeat("x", 100<<20)+"…", nil); f == nil || f.Kind != watch.FailureTooLarge || n > 3<<20 || !strings.Contains(f.Detail, "more than 262144 bytes a second") {
 		t.Errorf("a stream that is too fast: %d bytes, %v", n, f)
 	}
+	drips := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		httpfault.Drip(1, 20*time.Millisecond)(w, r, with(httpfault.Zeros(1000)))
+	})
+	slow := must.Get(audioClient(t, func(c *media.Config) { c.Stall, c.MinRate = 200*time.Millisecond, 1000 }).Open(withTimeout(t), drips))(t)
+	if n, err := io.Copy(io.Discard, slow.Body); n > 500 || err == nil || !strings.Contains(err.Error(), "too slowly: fewer than 1000 bytes a second") {
+		t.Errorf("a stream that is too slow: %d bytes, %v", n, err)
+	}
+	must.Do(t, slow.Body.Close())
 	if n, f := read(t, strings.Repeat("x", 2<<20), nil); f != nil || n != 2<<20 {
 		t.Errorf("what comes at once, up to its limit: %d bytes, %v", n, f)
 	}
@@ -114,4 +123,31 @@ func TestAnEndlessResponseIsGivenUp(t *testing.T) {
 		t.Errorf("after %v: %d bytes, %v", took, n, err)
 	}
 	must.Do(t, resp.Body.Close())
+}
+
+// However long a stream has kept its pace, no more than a burst comes at once.
+func TestAPaceAllowsABurstAtAnyTime(t *testing.T) {
+	const rate, burst = 1 << 20, 2 << 20
+	for name, c := range map[string]struct {
+		seconds []float64 // since the bytes before
+		bytes   []int
+		allowed bool
+	}{
+		"a burst":                          {[]float64{0}, []int{burst}, true},
+		"more than a burst":                {[]float64{0}, []int{burst + 1}, false},
+		"a burst after an hour":            {[]float64{3600}, []int{burst}, true},
+		"more than a burst after an hour":  {[]float64{3600}, []int{burst + 1}, false},
+		"the rate after a burst":           {[]float64{0, 1, 1, 1}, []int{burst, rate, rate, rate}, true},
+		"more than the rate after a burst": {[]float64{0, 1, 1}, []int{burst, rate, rate + 1}, false},
+		"a burst once there was a pause":   {[]float64{0, 2}, []int{burst, burst}, true},
+		"a burst, and then one too soon":   {[]float64{0, 1}, []int{burst, burst}, false},
+	} {
+		now := time.Unix(1e9, 0)
+		p, allowed := media.NewPace(rate, now), true
+		for i, n := range c.bytes {
+			now = now.Add(time.Duration(c.seconds[i] * float64(time.Second)))
+			allowed = p(n, now)
+		}
+		expect.Equal(t, name, allowed, c.allowed)
+	}
 }
