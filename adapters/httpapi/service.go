@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -78,6 +79,26 @@ type serviceBody struct {
 	BlindSpot     *monitor.BlindSpot    `json:"blind_spot"`
 	Settings      []settingBody         `json:"settings"`
 	Presets       []presetBody          `json:"presets"`
+	Sources       []sourceBody          `json:"sources"`
+}
+
+type sourceBody struct {
+	Name   monitor.SourceName `json:"name"`
+	Title  string             `json:"title"`
+	Prefix string             `json:"prefix"`
+	Takes  []string           `json:"takes"`
+}
+
+// newSourceBody has the fields of config that some sources take and others refuse.
+func newSourceBody(s monitor.Source) sourceBody {
+	takes := []string{}
+	for field, taken := range map[string]bool{"http_headers": s.TakesHeaders, "cookie_jar": len(s.Login) > 0} {
+		if taken {
+			takes = append(takes, field)
+		}
+	}
+	slices.Sort(takes)
+	return sourceBody{s.Name, s.Title, s.Prefix, takes}
 }
 
 type settingBody struct {
@@ -140,6 +161,9 @@ func (h serviceHandlers) read(c *gin.Context) error {
 	}
 	for _, s := range monitor.Settings() {
 		body.Settings = append(body.Settings, newSettingBody(s))
+	}
+	for _, s := range monitor.Sources {
+		body.Sources = append(body.Sources, newSourceBody(s))
 	}
 	var err error
 	if body.Presets, err = presetBodies(); err != nil {

@@ -1,4 +1,5 @@
 // What is being registered: presets, single values, and what will happen then.
+import { carriedChange, nothingCarried, type Carried } from "./carried";
 import type { NumberName } from "./change";
 import { labelsTyped } from "./labels";
 import { fromLocalInput } from "./time";
@@ -38,11 +39,12 @@ export interface Draft extends Template {
   end: string;
   channel: string;
   title: string;
+  carried: Carried; // by the requests for it
 }
 
 export const emptyTemplate = (callbackURL: string | null): Template => ({ callbackURL, changed: {}, detectors: {}, cookieJar: "", labels: "", goesOn: true });
 
-export const emptyDraft = (streamURL: string, callbackURL: string | null): Draft => ({ ...emptyTemplate(callbackURL), streamURL, start: "", end: "", channel: "", title: "" });
+export const emptyDraft = (streamURL: string, callbackURL: string | null): Draft => ({ ...emptyTemplate(callbackURL), streamURL, start: "", end: "", channel: "", title: "", carried: nothingCarried });
 
 // Found is what a look at an address has found out about its stream.
 export type Found = Pick<Draft, "channel" | "title" | "start">;
@@ -73,7 +75,7 @@ function configOf(of: Template, preset: Numbers, name: string): Partial<Config> 
 const callbackOf = ({ callbackURL }: Template) => callbackURL && callbackURL.trim();
 
 export function registrationOf(draft: Draft, preset: Numbers, name = ""): Registration {
-  const config = configOf(draft, preset, name);
+  const config = { ...configOf(draft, preset, name), ...carriedChange(nothingCarried, draft.carried) };
   if (draft.cookieJar) config.cookie_jar = draft.cookieJar;
   const start = fromLocalInput(draft.start);
   const end = fromLocalInput(draft.end);

@@ -19,6 +19,9 @@ export interface Config {
   on_callback_failure?: "error" | "continue"; // left out: error
   detectors?: Record<string, Record<string, number> | null>; // optional ones, with their settings; null: off
   cookie_jar?: string | null; // the name of the login that questions about the stream use
+  http_headers?: Record<string, string | null> | null; // of requests for the stream; no answer has a value
+  token_url?: string | null; // no answer has it
+  copy_query?: boolean; // the secret query of the address goes with every request
   preset?: string | null; // whose values it was registered with
 }
 
@@ -447,6 +450,7 @@ export interface Service {
   twitch_api?: OfficialRounds | null; // null: there are no credentials
   settings: Setting[];
   presets: { name: string; config: Partial<Config> }[];
+  sources: { name: string; title: string; prefix: string; takes: string[] }[]; // takes: fields of config that others refuse
 }
 
 // OfficialRounds is how the official API of a source is asked by all gateways.

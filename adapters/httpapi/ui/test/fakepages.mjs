@@ -15,6 +15,7 @@ const service = {
   twitch_api: { streams: 12, asked_at: at(-20), next_at: at(10), failure: { kind: "key_refused", detail: hostile } },
   settings: [["check_interval_sec", 10], ["blackout_threshold_sec", 30], ["silence_threshold_sec", 30], ["silence_db_threshold", -50], ["start_delay_tolerance_sec", 300]].map(([field, value]) => ({ field, min: 0, max: 100, default: value, whole: true, help: "" })),
   presets: [{ name: "talk", config: {} }, { name: "music", config: { silence_threshold_sec: 60, silence_db_threshold: -60, detectors: { made_up: { threshold_sec: 60, above_db: -12 } } } }],
+  sources: [{ name: "youtube", title: "YouTube", prefix: "https://www.youtube.com/watch?v=", takes: ["cookie_jar"] }, { name: "icy", title: "Icecast", prefix: "icy+", takes: ["http_headers"] }, { name: "hls", title: "HLS", prefix: "hls+", takes: ["cookie_jar", "copy_query", "http_headers", "token_url"] }],
 };
 const cookieJar = { jar_id: eventID, signed_in: true, monitors: 0, channels: 0, uploaded_at: at(-86400), accepted_at: null, rejected_at: null };
 export const cookieJars = [

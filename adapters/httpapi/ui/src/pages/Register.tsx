@@ -2,9 +2,11 @@ import "../styles/register.css";
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { monitors as api, operationID } from "../api";
+import { nothingCarried, only, takenBy } from "../carried";
 import { text } from "../i18n";
 import { useLook } from "../look";
 import { NotAllowed } from "../parts/Allowed";
+import { CarriedFields } from "../parts/CarriedFields";
 import { Address, RegisterForm, Step } from "../parts/RegisterForm";
 import { StreamPreview, WillHappen } from "../parts/StreamPreview";
 import { Callback, lastCallback, TemplateFields, usePreset } from "../parts/TemplateFields";
@@ -23,6 +25,8 @@ export function Register() {
   const draft = useSignal<Draft>(emptyDraft(query.peek().get("url") ?? "", lastCallback.peek() || null));
   const set = (change: Partial<Draft>) => (draft.value = { ...draft.peek(), ...change });
   const operation = useRef({ id: "", of: "" });
+  const takes = useRef<string[]>([]);
+  const taken = () => ({ ...draft.value, carried: only(draft.value.carried, takes.current) });
   // Names and planned start fill fields that are empty or were filled so before; they belong to the address, and go with it.
   const url = streamURLOf(draft.value.streamURL);
   const known = useRef({ url, found: nothingFound });
@@ -33,8 +37,8 @@ export function Register() {
   const { seen, look } = useLook({
     field: "stream_url",
     address: url,
-    complete: /^https?:\/\/\S+\.\S+\/\S+/.test(url),
-    check: () => checkOf(draft.value, numbers, preset),
+    complete: /^([a-z]+\+https?:\/\/|https?:\/\/\S+\.)\S+\/\S/.test(url),
+    check: () => checkOf(taken(), numbers, preset),
     ask: api.preview,
     found: (preview, checked) => {
       const start = preview.state === "upcoming" ? toLocalInput(preview.scheduled_start_at) : "";
@@ -47,9 +51,10 @@ export function Register() {
       draft.value = after;
     },
   });
+  takes.current = takenBy(service, url, seen.preview?.source) ?? [];
   // The operation's id stays the same until it succeeded: a lost answer registers nothing twice.
   const send = async () => {
-    const registration = registrationOf(draft.value, numbers, preset);
+    const registration = registrationOf(taken(), numbers, preset);
     const content = JSON.stringify(registration);
     if (operation.current.of !== content) operation.current = { id: operationID(), of: content };
     const { monitor_id: id } = await api.register(registration, operation.current.id);
@@ -58,7 +63,7 @@ export function Register() {
     return { href: `/monitors/${id}`, name: draft.value.channel || draft.value.title || registration.stream_url };
   };
   const next = () => {
-    set({ streamURL: "", channel: "", title: "", start: "", end: "" });
+    set({ streamURL: "", channel: "", title: "", start: "", end: "", carried: nothingCarried });
     setQuery({ url: null }, "replace");
     document.getElementById("stream-url")?.focus();
   };
@@ -101,6 +106,7 @@ export function Register() {
                 </span>
               </p>
             )}
+            <CarriedFields prefix="set" takes={takes.current} of={d.carried} set={(change) => set({ carried: { ...draft.peek().carried, ...change } })} />
           </Step>
           <Step n={2} title={words.kind}>
             <TemplateFields of={d} set={set}>
@@ -127,7 +133,7 @@ export function Register() {
           </Step>
         </RegisterForm>
         <aside class="register-side">
-          <StreamPreview seen={seen} current={checkOf(d, numbers, preset)} />
+          <StreamPreview seen={seen} current={checkOf(taken(), numbers, preset)} />
           <WillHappen config={registrationOf(d, numbers).config} preview={seen.preview} leadSec={service?.limits.schedule_lead_sec ?? 600} />
         </aside>
       </div>

@@ -2,10 +2,12 @@ import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { describe, type Said } from "../actions";
+import { carriedChange, carriedOf, nothingCarried, type Carried } from "../carried";
 import { changeOf, detectorChange, limits } from "../change";
 import { text, type Words } from "../i18n";
 import { running } from "../registration";
 import type { Change, Config, Detectors, Labels, Metadata } from "../types";
+import { CarriedFields } from "./CarriedFields";
 import { CookieJarField } from "./CookieJarField";
 import { DetectorFields } from "./DetectorFields";
 import { Glyph } from "./Glyph";
@@ -20,23 +22,27 @@ interface Props {
   config: Config;
   metadata: Metadata;
   labels: Labels;
+  takes?: string[]; // fields of config that its source takes; undefined: that is not known
   plan?: ComponentChildren; // fields of config beside the numbers
   children?: ComponentChildren; // fields at the end
   save: (change: Change) => Promise<unknown>;
 }
 
 // ChangeForm changes how something is watched. Only what a person changed is saved.
-export function ChangeForm({ title, hint, config, metadata, labels, plan, children, save }: Props) {
+export function ChangeForm({ title, hint, config, metadata, labels, takes, plan, children, save }: Props) {
   const words = text.value.monitor;
   const dialog = useRef<HTMLDialogElement>(null);
   const opened = useRef<FormData | null>(null);
   const before = useRef<Detectors>({});
   const chosen = useSignal<Detectors>({});
+  const stored = useRef(nothingCarried);
+  const carried = useSignal<Carried>(nothingCarried);
   const failed = useSignal<Said>("");
   const busy = useSignal(false);
   useEffect(() => {
     if (!changing.value || dialog.current?.open) return;
     before.current = chosen.value = running(config.detectors ?? {});
+    stored.current = carried.value = carriedOf(config);
     dialog.current?.showModal();
     opened.current = new FormData(dialog.current!.querySelector("form")!);
   }, [changing.value]);
@@ -45,7 +51,8 @@ export function ChangeForm({ title, hint, config, metadata, labels, plan, childr
     event.preventDefault();
     const change = changeOf(metadata, opened.current!, new FormData(event.currentTarget as HTMLFormElement));
     const detectors = detectorChange(before.current, chosen.value);
-    if (detectors) change.config = { ...change.config, detectors };
+    const others = { ...carriedChange(stored.current, carried.value), ...(detectors && { detectors }) };
+    if (Object.keys(others).length > 0) change.config = { ...change.config, ...others };
     failed.value = "";
     busy.value = true;
     try {
@@ -97,7 +104,8 @@ export function ChangeForm({ title, hint, config, metadata, labels, plan, childr
               ))}
             </select>
           </div>
-          <CookieJarField id="change-cookie_jar" chosen={config.cookie_jar ?? ""} />
+          {(!takes || takes.includes("cookie_jar") || config.cookie_jar) && <CookieJarField id="change-cookie_jar" chosen={config.cookie_jar ?? ""} />}
+          <CarriedFields prefix="change" takes={takes ?? []} of={carried.value} set={(change) => (carried.value = { ...carried.peek(), ...change })} />
           <Field name="callback_url" type="url" maxLength={512} value="" placeholder={words.unchanged} />
           <label class="check">
             <input type="checkbox" name="no_callback" />

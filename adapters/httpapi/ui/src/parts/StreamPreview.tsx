@@ -1,6 +1,7 @@
 import { text } from "../i18n";
 import type { Seen } from "../look";
 import { stepsOf, type Check, type Step } from "../registration";
+import { useService } from "../service";
 import { now } from "../store";
 import { clockMinute, dayKey, duration, secondsBetween, shortDay, wholeDuration, zone } from "../time";
 import type { Config, Preview } from "../types";
@@ -24,6 +25,7 @@ export const StreamPreview = ({ seen, current }: { seen: Seen<Preview>; current:
 );
 
 function Found({ preview }: { preview: Preview }) {
+  const service = useService();
   const words = text.value.register;
   const [glyph, look] = stateLooks[preview.state];
   return (
@@ -66,7 +68,7 @@ function Found({ preview }: { preview: Preview }) {
         {preview.source && (
           <>
             <dt>{words.facts.source}</dt>
-            <dd>{preview.source}</dd>
+            <dd>{service?.sources.find(({ name }) => name === preview.source)?.title ?? preview.source}</dd>
           </>
         )}
         {preview.stream_url && (

@@ -1,7 +1,9 @@
 import { monitors as api } from "../api";
+import { takenBy } from "../carried";
 import { times } from "../change";
 import { text } from "../i18n";
 import { channelOf, titleOf } from "../names";
+import { useService } from "../service";
 import { now } from "../store";
 import { clockDay, decimal, toLocalInput, wholeDuration, zone } from "../time";
 import type { Config, Labels, Metadata, Monitor } from "../types";
@@ -22,6 +24,9 @@ export function rulesOf(c: Config): Fact[] {
     [words.silent, words.silentAfter(wholeDuration(c.silence_threshold_sec), decimal(c.silence_db_threshold))],
     [words.late, words.afterSec(wholeDuration(c.start_delay_tolerance_sec))],
     ...(c.cookie_jar ? [[words.fields.cookie_jar, c.cookie_jar] as Fact] : []),
+    ...(c.http_headers ? [[words.carried.headers, Object.keys(c.http_headers).join(text.value.common.listComma)] as Fact] : []),
+    ...(c.token_url ? [[words.carried.tokenURL, words.carried.stored] as Fact] : []),
+    ...(c.copy_query ? [[words.carried.query, words.carried.copied] as Fact] : []),
     [words.fields.on_callback_failure, words.callbackFailure[c.on_callback_failure ?? "error"]],
   ];
 }
@@ -31,6 +36,7 @@ export const timeOrNone = (at: string | null): string => (at ? `${clockDay(at, n
 // Watching says by which rules a monitor watches, and changes them.
 export function Watching({ monitor }: { monitor: Monitor }) {
   const words = text.value.monitor;
+  const service = useService();
   const c = monitor.config;
   const facts: Fact[] = [
     ...rulesOf(c),
@@ -59,6 +65,7 @@ export function Watching({ monitor }: { monitor: Monitor }) {
         config={c}
         metadata={monitor.metadata}
         labels={monitor.labels}
+        takes={takenBy(service, monitor.stream_url)}
         plan={times.map((name) => (
           <Field key={name} name={name} type="datetime-local" step={1} value={toLocalInput(c[name] ?? null)} />
         ))}

@@ -414,3 +414,47 @@ test("logins are shown with their state, uploaded, replaced, deleted and chosen;
     await page.locator("dialog[aria-labelledby=change-title]").waitFor({ state: "hidden" });
     assert.deepEqual(sent.at(-1), { config: { cookie_jar: "members" } });
   }));
+
+test("what requests for a stream of one's own carry is typed once, never shown again, and changed field by field", () =>
+  open(fill, async (page, gateway) => {
+    const sent = [];
+    gateway.routes.set("POST /api/v1/monitors", (body) => [201, (sent.push(body.config), { monitor_id: id })]);
+    gateway.routes.set(`PATCH /api/v1/monitors/${id}`, (body) => [200, (sent.push(body), gateway.monitors.get(id))]);
+    await page.goto(`${gateway.url}/register?url=${encodeURIComponent("icy+https://radio.example/live")}`);
+    await page.getByLabel("Webhook for every event").fill("https://example.com/hook");
+    assert.equal(await page.getByLabel("Token address").count(), 0);
+    gateway.routes.set("POST /api/v1/preview", () => [200, { ...preview, source: "hls", stream_url: "hls+https://cdn.example/live.m3u8" }]);
+    await page.getByLabel("Address of the stream").fill("https://cdn.example/live.m3u8");
+    await page.getByLabel("Token address").fill("https://auth.example/token?k=s3cr3t");
+    await page.getByLabel("Send the query of the address").check();
+    for (const [at, name] of ["Authorization", "authorization"].entries()) {
+      await page.getByRole("button", { name: "Add a header field" }).click();
+      await page.getByLabel("Name of a header field").nth(at).fill(name);
+      await page.getByLabel(`Value of ${name}`, { exact: true }).fill("Bearer s3cr3t");
+    }
+    await page.getByRole("button", { name: "Watch this stream" }).click();
+    assert.equal(await page.getByLabel("Name of a header field").nth(1).evaluate((input) => input.validationMessage), "There is a field of this name already.");
+    await page.getByRole("button", { name: "Remove authorization", exact: true }).click();
+    await page.getByRole("button", { name: "Watch this stream" }).click();
+    await page.waitForURL(`**/monitors/${id}`);
+    const { http_headers, token_url, copy_query } = sent[0];
+    assert.deepEqual([http_headers, token_url, copy_query], [{ Authorization: "Bearer s3cr3t" }, "https://auth.example/token?k=s3cr3t", true]);
+
+    const watched = gateway.monitors.get(id);
+    watched.stream_url = "hls+https://cdn.example/live.m3u8";
+    watched.config = { ...watched.config, http_headers: { authorization: null, "x-key": null }, token_url: "set", copy_query: true };
+    await page.goto(`${gateway.url}/monitors/${id}`);
+    await page.getByText("authorization, x-key").waitFor();
+    assert.equal(await page.getByText("s3cr3t").count(), 0);
+    await page.getByRole("button", { name: "Change" }).first().click();
+    const dialog = page.locator("dialog[aria-labelledby=change-title]");
+    await dialog.locator(".carried-row").nth(0).getByRole("button", { name: "Replace" }).click();
+    await page.keyboard.type("Bearer n3w");
+    await dialog.getByRole("button", { name: "Remove x-key" }).click();
+    await page.evaluate(axe);
+    const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+    assert.deepEqual(violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(" ")).join(", ")}`), []);
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.waitFor({ state: "hidden" });
+    assert.deepEqual(sent[1], { config: { http_headers: { authorization: "Bearer n3w" } } });
+  }));
