@@ -33,7 +33,7 @@ import (
 
 const (
 	master = "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=100000\nlow.m3u8\n#EXT-X-STREAM-INF:BANDWIDTH=900000\nhigh.m3u8?n=1\n"
-	low    = "#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXT-X-MAP:URI=\"init.mp4\"\n#EXT-X-KEY:METHOD=AES-128,URI=\"key?k=1\"\n#EXTINF:4,\nseg1.ts\n#EXTINF:4,\nhttps://elsewhere.example/seg2.ts\n"
+	low    = "#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXT-X-KEY:METHOD=AES-128,URI=\"key?k=1\",IV=0x1\n#EXT-X-MAP:URI=\"init.mp4\"\n#EXTINF:4,\nseg1.ts\n#EXTINF:4,\nhttps://elsewhere.example/seg2.ts\n"
 	static = `<MPD xmlns="urn:mpeg:dash:schema:mpd:2011" type="static" mediaPresentationDuration="PT8S" profiles="p" minBufferTime="PT2S"><Period><AdaptationSet mimeType="video/mp4"><SegmentTemplate media="$Number$.m4s" initialization="i.mp4" duration="4" startNumber="1"/><Representation id="v" bandwidth="1000"/></AdaptationSet></Period></MPD>`
 	moving = `<MPD xmlns="urn:mpeg:dash:schema:mpd:2011" type="dynamic" availabilityStartTime="2026-01-01T00:00:00Z" minimumUpdatePeriod="PT2S" profiles="p" minBufferTime="PT2S"><UTCTiming schemeIdUri="urn:mpeg:dash:utc:http-iso:2014" value="time"/><Period start="PT0S"><AdaptationSet mimeType="video/mp4"><SegmentTemplate media="$Number$.m4s" initialization="i.mp4" duration="4" startNumber="1"/><Representation id="v" bandwidth="1000"/></AdaptationSet></Period></MPD>`
 )
@@ -205,9 +205,10 @@ func TestCredentialsGoToTheOriginOfTheStreamAtEachHop(t *testing.T) { // section
 	const key = " [x-key: s3cr3t]"
 	secret := monitor.StreamSecret{Query: "?t=s3cr3t&n=0", Headers: map[string]string{"x-key": "s3cr3t"}}
 	media := func(query, own string) []string { // of one rendition; the segments first
+		key := "https://cdn.example/key?k=1" + strings.Replace(query, "?", "&", 1) + own // that of the init section, and that of the segment
 		return []string{
-			"https://cdn.example/seg1.ts" + query + own, "https://cdn.example/init.mp4" + query + own, "https://cdn.example/key?k=1" + strings.Replace(query, "?", "&", 1) + own,
-			"https://elsewhere.example/seg2.ts", "https://cdn.example/init.mp4" + query + own, "https://cdn.example/key?k=1" + strings.Replace(query, "?", "&", 1) + own,
+			"https://cdn.example/seg1.ts" + query + own, "https://cdn.example/init.mp4" + query + own, key, key,
+			"https://elsewhere.example/seg2.ts", "https://cdn.example/init.mp4" + query + own, key, key,
 		}
 	}
 	for name, c := range map[string]struct {
@@ -310,6 +311,9 @@ func TestATokenIsAskedForBeforeItExpiresAndOnceWhenItIsRefused(t *testing.T) { /
 		time.Sleep(time.Minute)
 		if p := m.ReadPlaylist(ctx, u.ID()); p.Failure != nil {
 			t.Errorf("with tokens again: %v", p.Failure)
+		}
+		if p := m.ReadPlaylist(t.Context(), u.ID()); p.Failure != nil {
+			t.Errorf("a reading for evidence: %v", p.Failure)
 		}
 		if strings.Contains(fmt.Sprint(failures), "s3cr3t") {
 			t.Errorf("a token is shown: %q", failures)
