@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/cookie"
@@ -126,20 +125,14 @@ func (s *Service) read(r *Record, upload string) (cookie.Text, error) {
 		return "", monitor.FieldErrorf("cookies", "%v", err)
 	}
 	r.UploadedAt = s.now()
-	for _, source := range monitor.Sources {
-		if site := source.Name.Site(); len(site.Login) > 0 && len(all.Keep(site.Hosts)) > 0 {
-			r.Sources = append(r.Sources, source.Name)
-			r.SignedIn = r.SignedIn || site.SignedIn(all, r.UploadedAt)
-		}
+	kept, sources := monitor.KeepCookies(all)
+	for _, source := range sources {
+		r.SignedIn = r.SignedIn || source.Site().SignedIn(all, r.UploadedAt)
 	}
-	hosts := monitor.CookieHosts()
-	kept := all.Keep(hosts)
+	r.Sources = sources
 	text := kept.Text()
-	switch {
-	case len(kept) == 0:
-		return "", monitor.FieldErrorf("cookies", "has %d cookies, but none for %s; export them while a page of that site is open", len(all), strings.Join(hosts, ", "))
-	case len(text) > MaxText:
-		return "", monitor.FieldErrorf("cookies", "has %d bytes of cookies for %s; accepted are at most %d", len(text), strings.Join(hosts, ", "), MaxText)
+	if len(text) > MaxText {
+		return "", monitor.FieldErrorf("cookies", "has %d bytes of cookies that are kept; accepted are at most %d", len(text), MaxText)
 	}
 	r.Cookies = len(kept)
 	return text, nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -61,7 +62,7 @@ func watchForeground(ctx context.Context, c *config.Watch, out console) error {
 	if err := g.name(c); err != nil {
 		return err
 	}
-	if g.cookies, err = readCookies(c.Cookies); err != nil {
+	if g.cookies, err = readCookies(c.Cookies, g.stream.Source()); err != nil {
 		return err
 	}
 	pool := newDecoderPool(c.Watching, 1, log)
@@ -91,7 +92,7 @@ func readReferences(files []string) (list []detector.Reference, err error) {
 }
 
 // readCookies reads a cookie file; nil without one. The file stays as it is: what yt-dlp renews is kept in memory.
-func readCookies(file string) (*cookie.Jar, error) {
+func readCookies(file string, of monitor.SourceName) (*cookie.Jar, error) {
 	if file == "" {
 		return nil, nil
 	}
@@ -103,9 +104,9 @@ func readCookies(file string) (*cookie.Jar, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cookies: %s %w", file, err)
 	}
-	kept := all.Keep(monitor.CookieHosts())
-	if len(kept) == 0 {
-		return nil, fmt.Errorf("cookies: %s has none for %s", file, strings.Join(monitor.CookieHosts(), ", "))
+	kept, sources := monitor.KeepCookies(all)
+	if !slices.Contains(sources, of) {
+		return nil, fmt.Errorf("cookies: %s has none for %s, or those of other sources besides", file, of)
 	}
 	return &cookie.Jar{Name: filepath.Base(file), Version: 1, Text: kept.Text()}, nil
 }

@@ -118,6 +118,25 @@ func CookieHosts() (hosts []string) {
 	return hosts
 }
 
+// KeepCookies returns the cookies of a file that a jar keeps, and the sources that they are for: those of sources that know a
+// login, and no others, or, if there are none, all of them, for streams of one's own.
+func KeepCookies(all cookie.File) (kept cookie.File, of []SourceName) {
+	for _, s := range Sources {
+		if len(s.Login) > 0 && len(all.Keep(s.Hosts)) > 0 {
+			of = append(of, s.Name)
+		}
+	}
+	if len(of) > 0 {
+		return all.Keep(CookieHosts()), of
+	}
+	for _, s := range Sources {
+		if s.TakesToken {
+			of = append(of, s.Name)
+		}
+	}
+	return all, of
+}
+
 // StreamURL is the URL of a stream in the canonical form of its source, so that
 // two spellings of one stream are equal (decision A1).
 type StreamURL string
