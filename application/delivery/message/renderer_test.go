@@ -257,6 +257,23 @@ func TestAMessageHasTheSecondOpinionInTheWordsOfWhoeverGaveIt(t *testing.T) { //
 	}
 }
 
+func TestAMessageSaysThatTheCredentialsOfAStreamAreRefused(t *testing.T) { // decision S27
+	r := load(t, nil)
+	for language, words := range map[notify.Language]map[string]string{
+		notify.English:  {"token": "The stream's token has expired", "denied": "refuses the credentials", "access_denied": "refuses the credentials", "manifest": ""},
+		notify.Japanese: {"token": "トークンの有効期限が切れ", "denied": "認証情報を拒否", "access_denied": "認証情報を拒否", "manifest": ""},
+	} {
+		for reason, want := range words {
+			e := example("black, opened")
+			e.Facts.Language, e.Facts.Incident.Conditions[0].Alert = language, &incident.Alert{Reason: reason, Detail: reason + ": cdn.example: answered 403"}
+			text := r.Message(e.Facts, e.Step).Text()
+			if !strings.Contains(text, want) || want == "" && (strings.Contains(text, "credentials") || strings.Contains(text, "認証情報")) {
+				t.Errorf("%s: the message is\n%s\nwant %q", reason, text, want)
+			}
+		}
+	}
+}
+
 func TestAMessageKeepsItsLimits(t *testing.T) {
 	detectortest.Add(t, detectortest.Imaginary)
 	r := load(t, nil)

@@ -106,6 +106,7 @@ type condition struct {
 	Total  time.Duration // of all its spans
 	Times  int           // how many they are
 	Detail string        // what a tool or a server said; empty: nothing
+	Denial string        // why the own server of the stream refuses its credentials: denied, token, access_denied; empty: it does not
 	New    bool          // the destination has not been notified of it
 
 	Opinion string // what a second opinion says of it, in the words of whoever gave it; empty: nothing
@@ -129,6 +130,16 @@ func (v view) Detail() string {
 	for _, c := range v.Conditions {
 		if c.Detail != "" {
 			return c.Detail
+		}
+	}
+	return ""
+}
+
+// Denial returns the first refusal of the stream's credentials.
+func (v view) Denial() string {
+	for _, c := range v.Conditions {
+		if c.Denial != "" {
+			return c.Denial
 		}
 	}
 	return ""
@@ -346,6 +357,10 @@ func shownCondition(c incident.Condition, notified notify.Notified, language not
 	}
 	if c.Alert != nil {
 		shown.Detail = clean(cmp.Or(c.Alert.Detail, c.Alert.Reason), maxDetail)
+		switch c.Alert.Reason {
+		case event.FailedDenied, event.FailedToken, event.ReasonAccessDenied:
+			shown.Denial = c.Alert.Reason
+		}
 		shown.Opinion = clean(shownOpinion(c.Alert.Opinion), maxDetail)
 		if c.Alert.Cause != nil {
 			words := c.Alert.Cause.Words().In(string(language))

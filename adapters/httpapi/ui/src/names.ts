@@ -22,11 +22,13 @@ function first(metadata: Metadata | undefined, keys: string[]): string {
 export const channelOf = (m: Named) => first(m.metadata, ["channel_name", "channel", "name"]);
 export const titleOf = (m: Named) => first(m.metadata, ["stream_title", "title"]);
 
+const ownScheme = /^(hls|dash|icy)\+/;
+
 // isOwn reports whether a stream is on a server of one's own, so that no platform says how it is.
-export const isOwn = (streamURL: string) => streamURL.startsWith("icy+");
+export const isOwn = (streamURL: string) => ownScheme.test(streamURL);
 
 // pageOf is the address of a stream where people see or hear it.
-export const pageOf = (streamURL: string) => streamURL.replace(/^icy\+/, "");
+export const pageOf = (streamURL: string) => streamURL.replace(ownScheme, "");
 
 export const shortURL = (streamURL: string) => pageOf(streamURL).replace(/^https?:\/\/(www\.)?/, "");
 

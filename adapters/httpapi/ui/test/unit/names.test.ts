@@ -12,6 +12,8 @@ test("a stream without channel and title is called by its video, with its addres
   assert.equal(nameOf({ stream_url: "https://example.com/live/1" }), "example.com/live/1");
   assert.equal(nameOf({ stream_url: "icy+http://radio.example:8000/live" }), "radio.example:8000/live");
   assert.equal(pageOf("icy+http://radio.example:8000/live"), "http://radio.example:8000/live");
+  assert.equal(pageOf("hls+https://cdn.example/live.m3u8"), "https://cdn.example/live.m3u8");
+  assert.equal(nameOf({ stream_url: "dash+https://cdn.example/live.mpd" }), "cdn.example/live.mpd");
   assert.equal(nameOf({ stream_url: "https://example.com/live/1?v=" }), "example.com/live/1?v=");
 });
 

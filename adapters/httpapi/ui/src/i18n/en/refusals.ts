@@ -50,6 +50,7 @@ export const refusals = {
     region_locked: "the video is blocked in this region",
     age_restricted: "the video has an age limit",
     members_only: "the video is for members only",
+    access_denied: "its own server refuses the credentials",
     not_a_live_stream: "not a live stream",
     reservation_expired: "it had not begun by its planned end",
     blind: "nothing can be seen",
@@ -64,5 +65,7 @@ export const refusals = {
     segment: "segments cannot be read",
     stalled: "no new segments arrive",
     no_data: "YouTube gets no data from the encoder",
+    denied: "its own server refuses the credentials",
+    token: "its token has expired, and the token URL has given no other",
   },
 };

@@ -2,7 +2,7 @@ export const register = {
   title: "Register a stream",
   which: "Which stream",
   url: "Address of the stream",
-  urlHint: "A YouTube address that names one stream (watch?v=, youtu.be, /live/, /shorts/, /embed/), its ID of 11 characters, or a channel of Twitch (twitch.tv/LOGIN) or TwitCasting (twitcasting.tv/USER). For an audio stream of your own (Icecast, SHOUTcast): icy+https://HOST:PORT/MOUNT.",
+  urlHint: "A YouTube address that names one stream (watch?v=, youtu.be, /live/, /shorts/, /embed/), its ID of 11 characters, or a channel of Twitch (twitch.tv/LOGIN) or TwitCasting (twitcasting.tv/USER). Of your own: an address that ends in .m3u8 or .mpd, or hls+https://HOST/PATH, dash+https://HOST/PATH; for audio (Icecast, SHOUTcast) icy+https://HOST:PORT/MOUNT.",
   lookAgain: "Look again",
   kind: "What kind of programme it is",
   presets: {

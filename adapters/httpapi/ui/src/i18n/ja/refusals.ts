@@ -51,6 +51,7 @@ export const refusals: Words["refusals"] = {
     region_locked: "動画に地域制限がある",
     age_restricted: "動画に年齢制限がある",
     members_only: "動画がメンバー限定",
+    access_denied: "配信サーバーが認証情報を拒否",
     not_a_live_stream: "ライブ配信ではない",
     reservation_expired: "終了予定までに始まらなかった",
     blind: "何も確認できない",
@@ -65,5 +66,7 @@ export const refusals: Words["refusals"] = {
     segment: "セグメントを取得できない",
     stalled: "新しいセグメントが届かない",
     no_data: "エンコーダーからYouTubeに何も届かない",
+    denied: "配信サーバーが認証情報を拒否",
+    token: "トークンの有効期限が切れ、トークンURLから新しいトークンを取得できない",
   },
 };
