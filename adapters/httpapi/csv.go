@@ -34,7 +34,7 @@ const maxColumns = 200
 
 // readCSV returns the rows of a CSV file (RFC 4180) as registrations
 // in JSON. The first row names the columns: those of the form, and
-// textObjects. The cells of these and of detectors are JSON objects. A column detectors.NAME.FIELD has
+// textObjects. The cells of these, of detectors and of http_headers are JSON objects. A column detectors.NAME.FIELD has
 // numbers, which switch the detector on; labels.NAME and metadata.NAME have texts. An empty cell is left out, and null is null. readCSV
 // refuses a file that is no CSV, has an unknown or repeated column, more than maxColumns columns, or
 // more than monitors.MaxBatch rows.
@@ -102,7 +102,7 @@ func registrationOf(columns []string, inConfig map[string]bool, row []string) js
 			addMember(texts, field, member, cell)
 		case slices.Contains(textObjects, name) && json.Valid([]byte(cell)):
 			registration[name] = json.RawMessage(cell)
-		case name == "detectors" && json.Valid([]byte(cell)):
+		case (name == "detectors" || name == "http_headers" || name == "copy_query") && json.Valid([]byte(cell)):
 			config[name] = json.RawMessage(cell)
 		case inConfig[name] && strings.Contains(name, "."):
 			_, path, _ := strings.Cut(name, ".")

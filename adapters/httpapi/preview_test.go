@@ -273,6 +273,54 @@ func TestTheSecretOfAStreamIsForWorkersAlone(t *testing.T) { // decision A1
 	}
 }
 
+func TestTheTokenURLOfAStreamIsForItsWorkersAlone(t *testing.T) { // decision S27
+	api := newTestAPI(t)
+	api.resolve = func(ctx context.Context, _ monitor.StreamURL) watch.Resolution {
+		expect.Equal(t, "the preview gets", workerrequest.SecretOf(ctx).TokenURL, "https://tokens.example/s3cr3t1")
+		return watch.Resolution{State: watch.Live}
+	}
+	const given = `{"stream_url":"https://cdn.example/live.m3u8?a=s3cr3t2","callback_url":"https://example.com/hook","config":{"token_url":"https://tokens.example/s3cr3t1","copy_query":true}}`
+	api.post(previewURL, given).hasStatus(http.StatusOK)
+	id := api.post("/api/v1/monitors", given).hasStatus(http.StatusCreated).json()["monitor_id"].(string)
+	path := "/api/v1/monitors/" + id
+	assigned := func() string {
+		t.Helper()
+		return fmt.Sprint(api.get("/internal/v1/monitors/" + id + "?generation=1").hasStatus(http.StatusOK).json()["stream_secret"])
+	}
+	config := func(r response) string {
+		c := r.hasStatus(http.StatusOK).json()["config"].(map[string]any)
+		return fmt.Sprint(c["token_url"], " ", c["copy_query"])
+	}
+	expect.Equal(t, "shown", config(api.get(path)), "set true")
+	for _, c := range []struct{ change, assigned, shown string }{
+		{`{"token_url":"set"}`, "map[copy_query:true query:?a=s3cr3t2 token_url:https://tokens.example/s3cr3t1]", "set true"},
+		{`{"token_url":"http://10.0.0.1:8080/s3cr3t3"}`, "map[copy_query:true query:?a=s3cr3t2 token_url:http://10.0.0.1:8080/s3cr3t3]", "set true"},
+		{`{"copy_query":false}`, "map[query:?a=s3cr3t2 token_url:http://10.0.0.1:8080/s3cr3t3]", "set <nil>"},
+		{`{"token_url":null}`, "map[query:?a=s3cr3t2]", "<nil> <nil>"},
+	} {
+		expect.Equal(t, "shown after "+c.change, config(api.patch(path, `{"config":`+c.change+`}`)), c.shown)
+		expect.Equal(t, "assigned after "+c.change, assigned(), c.assigned)
+	}
+	for given, says := range map[string]string{
+		`"set"`: "none is stored", `["s3cr3t4"]`: "of the wrong type", `"s3cr3t4"`: "is no such URL", `"https://a:s3cr3t4@tokens.example/"`: "user name",
+	} {
+		if refused := string(api.patch(path, `{"config":{"token_url":`+given+`}}`).hasError(http.StatusBadRequest, monitor.InvalidConfig, says).body); strings.Contains(refused, "s3cr3t4") {
+			t.Errorf("%s is shown: %s", given, refused)
+		}
+	}
+	csv := newRequest("POST", "/api/v1/monitors/batch", strings.NewReader("stream_url,callback_url,token_url,copy_query,http_headers\nhttps://cdn.example/csv.mpd,https://example.com/hook,https://tokens.example/s3cr3t5,true,\"{\"\"x-key\"\": \"\"s3cr3t6\"\"}\"\n"))
+	csv.Header.Set("Content-Type", "text/csv")
+	api.do(csv).hasStatus(http.StatusOK).hasWords(`"registered":1`)
+	api.patch(path, `{"config":{"copy_query":1}}`).hasError(http.StatusBadRequest, monitor.InvalidConfig, "accepted is true or false")
+	api.post("/api/v1/monitors", registration[:len(registration)-1]+`,"config":{"token_url":"https://tokens.example/s3cr3t4","copy_query":true}}`).
+		hasError(http.StatusBadRequest, monitor.InvalidConfig, "config.token_url is given; a stream of YouTube has no token", "config.copy_query is given")
+	api.post("/api/v1/channels", `{"channel":"@example","callback_url":"https://example.com/hook","config":{"copy_query":true}}`).
+		hasError(http.StatusBadRequest, monitor.InvalidConfig, "the streams of a channel have no token")
+	if said := string(api.logged().body); strings.Contains(said, "s3cr3t") {
+		t.Errorf("the log shows it: %s", said)
+	}
+}
+
 func TestAStreamOfASourceThatTakesNoHeadersIsRefusedWithThem(t *testing.T) {
 	api := newTestAPI(t)
 	given := registration[:len(registration)-1] + `,"config":{"http_headers":{"Authorization":"s3cr3t"}}}`

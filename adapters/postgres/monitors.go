@@ -183,7 +183,7 @@ func (db *database) sealStreamSecret(m monitor.Monitor) ([]byte, error) {
 	sealed, err := db.secrets.Seal(text, streamSecretRow(m.ID))
 	if errors.Is(err, errNoSecretsKey) {
 		return nil, monitor.Errorf(monitor.InvalidConfig,
-			"the query of stream_url and config.http_headers cannot be stored, because they are encrypted and this gateway has no SECRETS_KEY: set it, or register the stream without them")
+			"the query of stream_url, config.http_headers and config.token_url cannot be stored, because they are encrypted and this gateway has no SECRETS_KEY: set it, or register the stream without them")
 	}
 	return sealed, err
 }

@@ -53,6 +53,7 @@ var reasons = []struct{ Name, Says string }{
 	{event.ReasonRegionLocked, "it cannot be seen from where the watchdog runs"},
 	{event.ReasonAgeRestricted, "it needs an adult who is signed in"},
 	{event.ReasonMembersOnly, "it needs a membership"},
+	{event.ReasonAccessDenied, "the own server of the stream refuses its credentials"},
 	{event.ReasonNotALiveStream, "the video is not a live stream"},
 	{event.ReasonReservationExpired, "it never went live until `scheduled_end_time` and the tolerance after it"},
 	{event.ReasonBlind, "neither state nor media can be learned; the monitor goes on"},
