@@ -105,7 +105,7 @@ func (j jar) Return(context.Context, cookie.Use) bool { panic("the cookies are n
 func TestWhatAServerAnswersIsTheStateOfItsStream(t *testing.T) { // section 5.7
 	for name, c := range map[string]struct {
 		entry  string
-		query  string
+		query  string            // or a token URL, if it has a scheme; SERVER stands for the server's
 		answer map[string]string // bodies, or a status
 		want   watch.StreamState
 		says   string
@@ -128,6 +128,13 @@ func TestWhatAServerAnswersIsTheStateOfItsStream(t *testing.T) { // section 5.7
 		"403":                               {"live.m3u8", "?t=s3cr3t", map[string]string{"/live.m3u8": "403"}, watch.Denied, "answered 403: the server refuses the credentials"},
 		"403 of a rendition":                {"live.m3u8", "?t=s3cr3t", map[string]string{"/live.m3u8": master, "/low.m3u8": "403", "/high.m3u8": "403"}, watch.Denied, "answered 403"},
 		"429":                               {"live.m3u8", "", map[string]string{"/live.m3u8": "429"}, watch.RateLimited, "answered 429"},
+		"its token":                         {"live.m3u8", "SERVER/t", map[string]string{"/t": "t=s3cr3t", "/live.m3u8": low}, watch.Live, ""},
+		"no token":                          {"live.m3u8", "SERVER/t", map[string]string{"/live.m3u8": low}, watch.Unreachable, "the token URL has given no token: 127.0.0.1:"},
+		"a page in place of a token":        {"live.m3u8", "SERVER/t", map[string]string{"/t": "<html>s3cr3t", "/live.m3u8": low}, watch.Unreachable, "its answer has no query of a URL"},
+		"a token that is too large":         {"live.m3u8", "SERVER/t", map[string]string{"/t": strings.Repeat("s3cr3t", 12_000), "/live.m3u8": low}, watch.Unreachable, "sent more bytes than allowed"},
+		"a token URL that is not allowed":   {"live.m3u8", "http://[::1]:1/s3cr3t", map[string]string{"/live.m3u8": low}, watch.Unreachable, "MEDIA_ALLOWED_NETWORKS"},
+		"a redirect of a token URL to it":   {"live.m3u8", "SERVER/t", map[string]string{"/t": "302", "/live.m3u8": low}, watch.Unreachable, "MEDIA_ALLOWED_NETWORKS"},
+		"a token that is refused":           {"live.m3u8", "SERVER/t", map[string]string{"/t": "t=s3cr3t", "/live.m3u8": "403"}, watch.Denied, "the server refuses the token"},
 		"no server":                         {"", "", nil, watch.Unreachable, "refuses the connection"},
 		"an address that is not allowed":    {"private", "", nil, watch.Unreachable, "MEDIA_ALLOWED_NETWORKS"},
 		"a redirect to what is not allowed": {"live.m3u8", "", map[string]string{"/live.m3u8": "302"}, watch.Unreachable, "MEDIA_ALLOWED_NETWORKS"},
@@ -157,7 +164,11 @@ func TestWhatAServerAnswersIsTheStateOfItsStream(t *testing.T) { // section 5.7
 		case "private":
 			u = "hls+http://[::1]:1/live.m3u8"
 		}
-		ctx := request.WithSecret(t.Context(), monitor.StreamSecret{Query: c.query})
+		secret := monitor.StreamSecret{Query: c.query}
+		if !strings.HasPrefix(c.query, "?") {
+			secret = monitor.StreamSecret{TokenURL: strings.Replace(c.query, "SERVER", server.URL, 1)}
+		}
+		ctx := request.WithSecret(t.Context(), secret)
 		got := own.Source(tools(client)).Resolver.Resolve(ctx, u)
 		if got.State != c.want || !strings.Contains(got.Detail, c.says) || strings.Contains(got.Detail, "s3cr3t") || (got.State == watch.Live) != (got.Manifest == u.ID()) || got.Source != "hls" {
 			t.Errorf("%s: %+v, want %s that says %q", name, got, c.want, c.says)

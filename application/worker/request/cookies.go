@@ -6,7 +6,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/cookie"
 )
 
-// Cookies lend a cookie jar to the questions about a stream (section 17.7). One goroutine at a time uses them.
+// Cookies lend a cookie jar to the questions about a stream (section 17.7). Jar may be called concurrently
+// unless Return is called, too, as of streams of one's own, whose cookies nobody renews; else one goroutine at a time uses them.
 type Cookies interface {
 	// Jar returns the newest version that is known.
 	Jar() cookie.Jar
