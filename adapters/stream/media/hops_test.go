@@ -18,16 +18,24 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound"
 	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound/outboundtest"
 	"github.com/stream-monitor/stream-monitor/adapters/internal/reference"
+	"github.com/stream-monitor/stream-monitor/adapters/stream"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/dash"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/hls"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/manifest"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/media"
-	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/own"
+	"github.com/stream-monitor/stream-monitor/application/worker"
+	"github.com/stream-monitor/stream-monitor/application/worker/request"
+	"github.com/stream-monitor/stream-monitor/domain/cookie"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 )
 
-// endless is the path under which a hop is an endless response.
-const endless = "/endless"
+// Pages that are none: where an endless response, and the token URL of a stream.
+const (
+	endless = "/endless"
+	token   = "/token"
+)
 
 // hops are the places at which a stream names the next server. Each is a page of a public server, in which
 // {target} is the URL that is named; /moved leads there, and /key has a key.
@@ -36,6 +44,8 @@ var hops = map[string]string{
 	"a manifest's redirect":           "/moved",
 	"an endless response":             endless,
 	"an endless response, moved":      endless + "/moved",
+	"the token URL":                   token,
+	"the token URL's redirect":        token + "/moved",
 	"a variant":                       "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\n{target}\n",
 	"a rendition of sound":            "#EXTM3U\n#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"a\",NAME=\"a\",URI=\"{target}\"\n#EXT-X-STREAM-INF:BANDWIDTH=1,AUDIO=\"a\"\n/empty.m3u8\n",
 	"captions":                        "#EXTM3U\n#EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID=\"a\",NAME=\"a\",URI=\"{target}\"\n#EXT-X-STREAM-INF:BANDWIDTH=1,SUBTITLES=\"a\"\n/empty.m3u8\n",
@@ -79,18 +89,21 @@ type origin struct {
 	page, url string
 
 	target string
+	asked  func(*http.Request)
 }
 
 func newOrigin(t *testing.T, page string) *origin {
-	o := &origin{page: page}
+	t.Helper()
+	o := &origin{page: page, asked: func(*http.Request) {}}
 	o.url = serve(t, func(w http.ResponseWriter, r *http.Request) {
+		o.asked(r)
 		switch {
 		case strings.Contains(r.URL.Path, "/moved"):
 			w.Header()["Location"] = []string{o.target}
 			w.WriteHeader(http.StatusFound)
 		case strings.HasPrefix(r.URL.Path, "/missing/"):
 			http.NotFound(w, r)
-		case r.URL.Path == "/empty.m3u8":
+		case r.URL.Path == "/empty.m3u8", strings.HasPrefix(page, token) && r.URL.Path == "/":
 			_, _ = io.WriteString(w, mediaPlaylist("", "$Time$.m4s"))
 		case r.URL.Path == "/key":
 			_, _ = w.Write(testKey)
@@ -129,34 +142,64 @@ func (o *origin) visit(ctx context.Context, c *media.Client, target string) erro
 	case strings.ContainsAny(target, "\t\r\n"):
 		return errors.New("such a URL ends at a line of a playlist")
 	}
-	var asked error
-	get := func(ctx context.Context, url string, limit int64) ([]byte, reference.Origin, error) {
-		body, from, err := c.Get(ctx, url, limit)
-		asked = errors.Join(asked, err)
-		return body, from, err
+	secret := ownSecret
+	if strings.HasPrefix(o.page, token) {
+		secret.TokenURL = target
+		if strings.HasSuffix(o.page, "/moved") {
+			secret.TokenURL = o.url + o.page
+		}
 	}
-	head := func(ctx context.Context, url string) (reference.Origin, error) {
-		from, err := c.Head(ctx, url)
-		asked = errors.Join(asked, err)
-		return from, err
-	}
-	reader := manifest.NewReader(c.Get, hls.Format{}, dash.Format{TimeServers: dash.NewTimeServers(get, head)})
-	if err := errors.Join(play(ctx, reader, c, o.url+"/", 1), asked); err != nil {
+	requests := &ownRequests{Client: c}
+	stream := own.Source(stream.Tools{Own: requests, Manifests: func(from stream.Getter) worker.PlaylistReader {
+		return manifest.NewReader(from.Get, hls.Format{}, dash.Format{TimeServers: dash.NewTimeServers(from.Get, from.Head)})
+	}}).Media(monitor.StreamURL("hls+" + o.url + "/"))
+	defer stream.Close()
+	if err := errors.Join(play(request.WithCookies(request.WithSecret(ctx, secret), ownCookies{}), stream, o.url+"/", 1), requests.failed); err != nil {
 		return err
 	}
 	return errors.New("the stream is played without that URL")
 }
 
+// ownSecret and ownCookies are what the requests of a stream carry.
+var ownSecret = monitor.StreamSecret{Query: "?key=s3cr3t1", CopyQuery: true, Headers: map[string]string{"authorization": "Bearer s3cr3t2", "referer": "https://s3cr3t3.test/"}}
+
+type ownCookies struct{}
+
+func (ownCookies) Jar() cookie.Jar {
+	return cookie.Jar{Text: cookie.Text("# Netscape HTTP Cookie File\n127.0.0.1\tFALSE\t/\tFALSE\t0\tsession\ts3cr3t4\n")}
+}
+
+func (ownCookies) Return(context.Context, cookie.Use) bool { return false }
+
+// ownRequests is a Client that remembers what failed: a stream goes on without the time of a server.
+type ownRequests struct {
+	*media.Client
+
+	failed error
+}
+
+func (r *ownRequests) Get(ctx context.Context, url string, limit int64) ([]byte, reference.Origin, error) {
+	body, from, err := r.Client.Get(ctx, url, limit)
+	r.failed = errors.Join(r.failed, err)
+	return body, from, err
+}
+
+func (r *ownRequests) Head(ctx context.Context, url string) (reference.Origin, error) {
+	from, err := r.Client.Head(ctx, url)
+	r.failed = errors.Join(r.failed, err)
+	return from, err
+}
+
 // play requests the renditions of a manifest and their newest segments, until something fails.
-func play(ctx context.Context, reader *manifest.Reader, c *media.Client, url string, depth int) error {
-	p := reader.ReadPlaylist(ctx, url)
+func play(ctx context.Context, stream worker.Media, url string, depth int) error {
+	p := stream.ReadPlaylist(ctx, url)
 	switch {
 	case p.Failure != nil:
 		return p.Failure
 	case p.Defect != "":
 		return errors.New(p.Defect)
 	case len(p.Segments) > 0:
-		body, err := c.FetchSegment(ctx, p.Segments[len(p.Segments)-1])
+		body, err := stream.FetchSegment(ctx, p.Segments[len(p.Segments)-1])
 		if err != nil {
 			return err
 		}
@@ -166,7 +209,7 @@ func play(ctx context.Context, reader *manifest.Reader, c *media.Client, url str
 		return fmt.Errorf("%s has no segment", url)
 	}
 	for _, r := range p.Renditions {
-		if err := play(ctx, reader, c, r.URL, depth-1); err != nil {
+		if err := play(ctx, stream, r.URL, depth-1); err != nil {
 			return err
 		}
 	}
@@ -217,7 +260,7 @@ func TestEveryHopSpeaksHTTPWithAllowedNetworks(t *testing.T) {
 			for _, target := range []string{"http://127.0.0.2:", "http://[::1]:", "//[::1]:"} {
 				target += inside.Port + "/x"
 				u, err := url.Parse(target)
-				if u.Scheme == "" && (page == "" || page == endless) {
+				if u.Scheme == "" && (page == "" || page == endless || page == token) {
 					continue // what is registered has a scheme
 				}
 				err = errors.Join(err, o.visit(withTimeout(t), c, target))
@@ -226,8 +269,37 @@ func TestEveryHopSpeaksHTTPWithAllowedNetworks(t *testing.T) {
 			}
 			expect.Equal(t, "connections to what is not allowed", inside.Connections(), 0)
 			err := o.visit(withTimeout(t), c, "http://127.0.0.1:"+inside.Port+"/x")
-			if failure, ok := errors.AsType[*watch.Failure](err); inside.Connections() == 0 || ok && failure.Kind == watch.FailureNetwork {
+			if inside.Connections() == 0 || strings.Contains(fmt.Sprint(err), "is not asked") {
 				t.Errorf("the allowed network is not reached: %v", err)
+			}
+		})
+	}
+}
+
+// The server of a stream gets its credentials with every request; another one that the stream names gets none, whatever it is
+// asked for.
+func TestTheCredentialsOfAStreamGoToItsServerAlone(t *testing.T) {
+	for hop, page := range hops {
+		if page == "" || strings.HasPrefix(page, endless) {
+			continue // what is registered is the stream's server
+		}
+		t.Run(hop, func(t *testing.T) {
+			strangers := 0
+			elsewhere := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+				strangers++
+				if all := fmt.Sprint(r.RequestURI, r.Header); strings.Contains(all, "s3cr3t") || r.Header.Get("Referer") != "" {
+					t.Errorf("another server gets %s", all)
+				}
+			})
+			o := newOrigin(t, page)
+			o.asked = func(r *http.Request) {
+				if all := fmt.Sprint(r.RequestURI, r.Header); page != "/moved" && strings.Count(all, "s3cr3t") != 4 && !strings.HasPrefix(r.URL.Path, token) {
+					t.Errorf("the stream's server gets %s", all)
+				}
+			}
+			_ = o.visit(withTimeout(t), newClient(t, nil), strings.Replace(elsewhere, "127.0.0.1", "localhost", 1)+"/x")
+			if strangers == 0 {
+				t.Error("the other server is not asked")
 			}
 		})
 	}
