@@ -53,14 +53,25 @@ func TestNoStreamGetsToAnAddressThatIsNotAllowed(t *testing.T) { // section 5.6
 	env.YouTube.Add(video, youtube.Video{State: youtube.Live, Origin: &youtube.Origin{HLS: "live.m3u8", Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = fmt.Fprintf(w, "#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXT-X-PROGRAM-DATE-TIME:%s\n#EXTINF:2,\nhttp://%s/x.ts\n", time.Now().UTC().Format(time.RFC3339), allowed)
 	})}})
-	for name, stream := range map[string]string{
-		"an audio stream":                "icy+http://" + inside + "/live",
-		"an audio stream that has moved": "icy+" + serve("", "") + "/moved",
-		"media of another site":          env.YouTube.URL(video),
+	playlist := "#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:2,\nhttp://" + inside + "/x.ts\n"
+	for name, c := range map[string]struct{ stream, tokenURL string }{
+		"an audio stream":                {stream: "icy+http://" + inside + "/live"},
+		"an audio stream that has moved": {stream: "icy+" + serve("", "") + "/moved"},
+		"a stream":                       {stream: "http://" + inside + "/live.m3u8"},
+		"a stream that has moved":        {stream: "hls+" + serve("", "") + "/moved"},
+		"a stream's variant":             {stream: "hls+" + serve("", "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\nhttp://"+inside+"/x.m3u8\n")},
+		"a stream's segment":             {stream: "hls+" + serve("", playlist)},
+		"a stream's token URL":           {stream: "hls+" + serve("", playlist), tokenURL: "http://" + inside + "/token"},
+		"a stream's token URL, moved":    {stream: "hls+" + serve("", playlist), tokenURL: serve("", "") + "/moved"},
+		"media of another site":          {stream: env.YouTube.URL(video)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			runTimeline(t, 1)
-			id := must.Get(env.Service.Register(t.Context(), stream, env.Receiver.URL(), fastConfig()))(t)
+			config := fastConfig()
+			if c.tokenURL != "" {
+				config["token_url"] = c.tokenURL
+			}
+			id := must.Get(env.Service.Register(t.Context(), c.stream, env.Receiver.URL(), config))(t)
 			shown := func() string {
 				text := string(must.Get(json.Marshal(must.Get(env.Service.Monitor(t.Context(), id))(t)))(t))
 				for _, l := range env.Service.Log() {
