@@ -1,4 +1,4 @@
--- What Twitch pushes (decision S29).
+-- What Twitch pushes (decision S28).
 
 -- +goose Up
 -- The messages that were received, as they were, for 72 h. One with the same id is not received again.

@@ -16,7 +16,7 @@ import (
 // eventSubTimeout is how long Twitch waits for an answer here: one that is late counts as a failure, and is sent again.
 const eventSubTimeout = time.Second
 
-// eventSubHandlers answers the webhooks of Twitch (decision S29). The signature is the only permission that they need.
+// eventSubHandlers answers the webhooks of Twitch (decision S28). The signature is the only permission that they need.
 type eventSubHandlers struct {
 	*responder
 

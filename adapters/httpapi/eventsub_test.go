@@ -110,7 +110,7 @@ func (api *testAPI) registerTwitch(login string) monitor.ID {
 	return monitor.ID(a.json()["monitor_id"].(string))
 }
 
-func TestForgedAndReplayedMessagesOfTwitchDoNothing(t *testing.T) { // S29
+func TestForgedAndReplayedMessagesOfTwitchDoNothing(t *testing.T) { // S28
 	first := startOf("one")
 	other := func(change func(*eventSub)) eventSub {
 		return first.but(func(m *eventSub) { m.id = "m4"; change(m) })
@@ -176,7 +176,7 @@ func TestForgedAndReplayedMessagesOfTwitchDoNothing(t *testing.T) { // S29
 	}
 }
 
-func TestMessagesOfTwitchAreTakenWhateverElseComesFromTheirAddress(t *testing.T) { // S29
+func TestMessagesOfTwitchAreTakenWhateverElseComesFromTheirAddress(t *testing.T) { // S28
 	api := newTestAPI(t)
 	one := api.registerTwitch("one")
 	forged := startOf("one").but(func(m *eventSub) { m.secret = "x" })

@@ -13,7 +13,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// EventSubStore keeps what Twitch pushes, and what is known of the subscriptions (decision S29).
+// EventSubStore keeps what Twitch pushes, and what is known of the subscriptions (decision S28).
 type EventSubStore struct{ db *database }
 
 // AcceptMessage implements pushes.Store.

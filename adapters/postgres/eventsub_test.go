@@ -29,7 +29,7 @@ func twitchPlace(t testing.TB, s *postgres.Store, n int, login string) (monitor.
 	return m, c
 }
 
-func TestAPushIsAcceptedOnceByAllGateways(t *testing.T) { // S29
+func TestAPushIsAcceptedOnceByAllGateways(t *testing.T) { // S28
 	gateways, db := newGateways(t)
 	accept := func(n int, m eventsub.Message) bool {
 		t.Helper()
@@ -70,7 +70,7 @@ func TestAPushIsAcceptedOnceByAllGateways(t *testing.T) { // S29
 	expectRows(t, db, `official_states WHERE status = 'live'`, 0)
 }
 
-func TestTheTargetsOfPushesAreChannelsAndActiveMonitorsOfTwitch(t *testing.T) { // S29
+func TestTheTargetsOfPushesAreChannelsAndActiveMonitorsOfTwitch(t *testing.T) { // S28
 	s, _ := newStore(t)
 	m, _ := twitchPlace(t, s, 1, "both")
 	ended, stopped := twitchPlace(t, s, 2, "over")
@@ -86,7 +86,7 @@ func TestTheTargetsOfPushesAreChannelsAndActiveMonitorsOfTwitch(t *testing.T) { 
 	expect(t, "while the channel is watched", must(s.EventSubTargets(t.Context()))(t), []string{"alone", "both"})
 }
 
-func TestMessagesAreKeptForThreeDaysAndTheStateForEver(t *testing.T) { // S29
+func TestMessagesAreKeptForThreeDaysAndTheStateForEver(t *testing.T) { // S28
 	s, db := newStore(t)
 	expect(t, "at first", must(s.EventSubState(t.Context()))(t), eventsub.State{})
 	check(t, s.ChangeEventSubState(t.Context(), func(state *eventsub.State) {

@@ -40,7 +40,7 @@ func helix(t *testing.T, answers map[string]answer) (client *twitchapi.Client, a
 	return twitchapi.NewAt(server.URL+"/helix", server.URL+"/token", c, clientID, secret), func() []string { defer func() { requests = nil }(); return requests }
 }
 
-func TestTheQuestionsOfEventSub(t *testing.T) { // S29
+func TestTheQuestionsOfEventSub(t *testing.T) { // S28
 	ok := func(body string) answer { return answer{status: 200, body: body} }
 	client, asked := helix(t, map[string]answer{
 		"GET users?login=one&login=two":         ok(`{"data":[{"id":"7","login":"one"}]}`),
@@ -72,7 +72,7 @@ func TestTheQuestionsOfEventSub(t *testing.T) { // S29
 	})
 }
 
-func TestWhatEventSubRefuses(t *testing.T) { // S29
+func TestWhatEventSubRefuses(t *testing.T) { // S28
 	subscribe := func(c *twitchapi.Client) error {
 		return c.Subscribe(t.Context(), eventsub.Key{Type: eventsub.Online, UserID: "7"}, eventsub.Transport{Conduit: "c"}, "")
 	}
@@ -116,7 +116,7 @@ func TestWhatEventSubRefuses(t *testing.T) { // S29
 	}
 }
 
-func TestARefusalWhilePointsAreLeftHoldsBackNoOtherCall(t *testing.T) { // S29
+func TestARefusalWhilePointsAreLeftHoldsBackNoOtherCall(t *testing.T) { // S28
 	full := refusal(429, "total cost exceeded")
 	full.header = map[string]string{"Ratelimit-Limit": "800", "Ratelimit-Remaining": "700", "Ratelimit-Reset": "1"}
 	client, _ := helix(t, map[string]answer{"POST eventsub/subscriptions": full, "GET users?login=one": {status: 200, body: `{"data":[]}`}})

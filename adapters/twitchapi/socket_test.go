@@ -37,7 +37,7 @@ func dial(t *testing.T, serve func(context.Context, *websocket.Conn)) pushes.Soc
 	return socket
 }
 
-func TestASocketReadsFramesUntilItIsClosed(t *testing.T) { // S29
+func TestASocketReadsFramesUntilItIsClosed(t *testing.T) { // S28
 	socket := dial(t, func(ctx context.Context, conn *websocket.Conn) {
 		_ = conn.Write(ctx, websocket.MessageText, []byte("one"))
 		_ = conn.Write(ctx, websocket.MessageText, []byte("two"))
@@ -50,7 +50,7 @@ func TestASocketReadsFramesUntilItIsClosed(t *testing.T) { // S29
 	expect.Failed(socket.Read(t.Context()))(t, "closed")
 }
 
-func TestASocketAnswersPingsAndIsGivenUp(t *testing.T) { // S29
+func TestASocketAnswersPingsAndIsGivenUp(t *testing.T) { // S28
 	ponged := make(chan error, 1)
 	socket := dial(t, func(ctx context.Context, conn *websocket.Conn) {
 		ctx = conn.CloseRead(ctx)
@@ -71,7 +71,7 @@ func TestASocketAnswersPingsAndIsGivenUp(t *testing.T) { // S29
 	expect.Failed(socket.Read(t.Context()))(t, "closed")
 }
 
-func TestAFrameThatIsTooLargeEndsTheSocket(t *testing.T) { // S29
+func TestAFrameThatIsTooLargeEndsTheSocket(t *testing.T) { // S28
 	socket := dial(t, func(ctx context.Context, conn *websocket.Conn) {
 		_ = conn.Write(ctx, websocket.MessageText, []byte(strings.Repeat(" ", eventsub.MaxBody+1)))
 		_, _, _ = conn.Read(ctx)
@@ -79,7 +79,7 @@ func TestAFrameThatIsTooLargeEndsTheSocket(t *testing.T) { // S29
 	expect.Failed(socket.Read(t.Context()))(t, "limited at 65537 bytes")
 }
 
-func TestASocketFollowsNoRedirect(t *testing.T) { // S29
+func TestASocketFollowsNoRedirect(t *testing.T) { // S28
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the other host got a request") }))
 	defer elsewhere.Close()
 	server := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))

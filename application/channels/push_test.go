@@ -19,7 +19,7 @@ func (g *gateway) push(login string, at time.Time) {
 	must.Get(g.store.AcceptMessage(g.t.Context(), m, at))(g.t)
 }
 
-func TestAPushedStartIsLookedForNowAndUntilItIsShown(t *testing.T) { // S29
+func TestAPushedStartIsLookedForNowAndUntilItIsShown(t *testing.T) { // S28
 	s := &site{answer: onAir("")}
 	g := newGateway(t, 5, nil, s)
 	ch := g.register("twitch.tv/Example")
@@ -52,7 +52,7 @@ func TestAPushedStartIsLookedForNowAndUntilItIsShown(t *testing.T) { // S29
 	expect.Equal(t, "looks for a start that is never shown", silent.requests(), 1+7)
 }
 
-func TestAHundredPushesAreLookedAtWithinTheLimitsOfLooks(t *testing.T) { // S29
+func TestAHundredPushesAreLookedAtWithinTheLimitsOfLooks(t *testing.T) { // S28
 	for name, c := range map[string]struct {
 		budget int
 		looked []int // channels, after each run

@@ -1,4 +1,4 @@
-// Package pushes receives what Twitch pushes (decision S29), and lets the elected gateway keep the subscriptions. Package
+// Package pushes receives what Twitch pushes (decision S28), and lets the elected gateway keep the subscriptions. Package
 // domain/eventsub says what messages mean, and which subscriptions there have to be.
 //
 //	any gateway ─ webhook ──▶ Service.Receive ─┐

@@ -20,7 +20,7 @@ func (w *world) pass(d time.Duration) {
 	synctest.Wait()
 }
 
-func TestASocketIsKeptWhateverHappensToIt(t *testing.T) { // S29
+func TestASocketIsKeptWhateverHappensToIt(t *testing.T) { // S28
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld("one")
 		defer w.follow(t, pushes.FollowerConfig{})()
@@ -68,7 +68,7 @@ func TestASocketIsKeptWhateverHappensToIt(t *testing.T) { // S29
 	})
 }
 
-func TestASocketThatAsksForAnotherIsReadUntilThatIsThere(t *testing.T) { // S29
+func TestASocketThatAsksForAnotherIsReadUntilThatIsThere(t *testing.T) { // S28
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld("one")
 		defer w.follow(t, pushes.FollowerConfig{})()
@@ -101,7 +101,7 @@ func TestASocketThatAsksForAnotherIsReadUntilThatIsThere(t *testing.T) { // S29
 	})
 }
 
-func TestWhatFailsIsTriedAgainAfterLongerAndLonger(t *testing.T) { // S29
+func TestWhatFailsIsTriedAgainAfterLongerAndLonger(t *testing.T) { // S28
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld("one")
 		w.unreachable = errors.New("no route")
@@ -121,7 +121,7 @@ func TestWhatFailsIsTriedAgainAfterLongerAndLonger(t *testing.T) { // S29
 	})
 }
 
-func TestAnotherGatewayTakesOverTheConduit(t *testing.T) { // S29
+func TestAnotherGatewayTakesOverTheConduit(t *testing.T) { // S28
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld("one")
 		w.conduits = []string{"of somebody else"}
@@ -149,7 +149,7 @@ func TestAnotherGatewayTakesOverTheConduit(t *testing.T) { // S29
 	})
 }
 
-func TestAHundredLoginsAreSubscribedAtOnce(t *testing.T) { // S29
+func TestAHundredLoginsAreSubscribedAtOnce(t *testing.T) { // S28
 	synctest.Test(t, func(t *testing.T) {
 		var logins []string
 		for n := range 100 {
@@ -175,7 +175,7 @@ func TestAHundredLoginsAreSubscribedAtOnce(t *testing.T) { // S29
 	})
 }
 
-func TestARevokedSubscriptionIsMadeAgain(t *testing.T) { // S29
+func TestARevokedSubscriptionIsMadeAgain(t *testing.T) { // S28
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld("one")
 		defer w.follow(t, pushes.FollowerConfig{})()
@@ -197,7 +197,7 @@ func TestARevokedSubscriptionIsMadeAgain(t *testing.T) { // S29
 	})
 }
 
-func TestWhatTwitchRefusesIsNotAskedForAllTheTime(t *testing.T) { // S29
+func TestWhatTwitchRefusesIsNotAskedForAllTheTime(t *testing.T) { // S28
 	refusal := func(status int) error {
 		return &pushes.Refusal{Status: status, Detail: fmt.Sprintf("HTTP %d: no", status)}
 	}

@@ -32,7 +32,7 @@ type Channel struct {
 	Template  Template
 	CreatedAt time.Time
 	StoppedAt time.Time // zero: it is watched
-	PushedAt  time.Time // when the source pushed last that a stream begins; zero: never (decision S29)
+	PushedAt  time.Time // when the source pushed last that a stream begins; zero: never (decision S28)
 	Reading   Reading
 	Streams   []Found // the newest first
 }

@@ -1,4 +1,4 @@
-// Package eventsub is the contract of Twitch EventSub as far as it is used (decision S29): what Twitch pushes, which messages are
+// Package eventsub is the contract of Twitch EventSub as far as it is used (decision S28): what Twitch pushes, which messages are
 // believed, and which subscriptions there have to be.
 //
 //	POST of a webhook ─▶ Secret.Read ─▶ Message ─▶ accepted once by its id ─▶ Hint: ask about this stream now
