@@ -280,7 +280,7 @@ func TestTheTokenURLOfAStreamIsForItsWorkersAlone(t *testing.T) { // decision S2
 		return watch.Resolution{State: watch.Live}
 	}
 	const given = `{"stream_url":"https://cdn.example/live.m3u8?a=s3cr3t2","callback_url":"https://example.com/hook","config":{"token_url":"https://tokens.example/s3cr3t1","copy_query":true}}`
-	api.post(previewURL, given).hasStatus(http.StatusOK)
+	api.post(previewURL, given).hasStatus(http.StatusOK).hasWords(`"problems":[]`)
 	id := api.post("/api/v1/monitors", given).hasStatus(http.StatusCreated).json()["monitor_id"].(string)
 	path := "/api/v1/monitors/" + id
 	assigned := func() string {

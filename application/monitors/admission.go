@@ -130,10 +130,8 @@ func setCredentials(m *monitor.Monitor, headers map[string]*string, tokenURL *st
 	if tokenURL != nil {
 		refused = append(refused, m.StreamSecret.SetTokenURL(*tokenURL, source))
 	}
-	if m.Config.CopyQuery && source.Name != "" && !source.TakesToken {
-		refused = append(refused, monitor.FieldErrorf("config.copy_query", "is given; a stream of %s has no query to copy", source.Title))
-	}
-	m.StreamSecret.CopyQuery = m.Config.CopyQuery
+	refused = append(refused, m.StreamSecret.SetCopyQuery(m.Config.CopyQuery, source))
+	refused = slices.DeleteFunc(refused, func(err error) bool { return err == nil })
 	m.Config.HeaderNames, m.Config.HasTokenURL = m.StreamSecret.HeaderNames(), m.StreamSecret.TokenURL != ""
 	return refused
 }

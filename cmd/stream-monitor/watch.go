@@ -139,8 +139,8 @@ func (g *terminalGateway) name(c *config.Watch) (err error) {
 		headers[name] = new(strings.TrimSpace(value))
 	}
 	row := monitor.SourceOf(g.stream)
-	g.secret = monitor.StreamSecret{Query: monitor.SecretQueryOf(c.URL), CopyQuery: c.CopyQuery}
-	return monitor.Join(append(g.secret.SetHeaders(headers, row), g.secret.SetTokenURL(c.TokenURL, row))...)
+	g.secret.Query = monitor.SecretQueryOf(c.URL)
+	return monitor.Join(append(g.secret.SetHeaders(headers, row), g.secret.SetTokenURL(c.TokenURL, row), g.secret.SetCopyQuery(c.CopyQuery, row))...)
 }
 
 // Assignment implements worker.Gateway.

@@ -134,3 +134,12 @@ func (s *StreamSecret) SetTokenURL(given string, of Source) error {
 	s.TokenURL = given
 	return nil
 }
+
+// SetCopyQuery sets CopyQuery for a stream of a source. It returns an InvalidConfig if such a stream has no query to copy.
+func (s *StreamSecret) SetCopyQuery(copied bool, of Source) error {
+	if copied && of.Name != "" && !of.TakesToken {
+		return FieldErrorf("config.copy_query", "is given; a stream of %s has no query to copy", of.Title)
+	}
+	s.CopyQuery = copied
+	return nil
+}

@@ -52,7 +52,7 @@ func ReadToken(answer []byte, askedAt time.Time) (Token, error) {
 	if !strings.HasPrefix(text, "{") {
 		query, err := tokenQuery(text)
 		if err == nil && query == "" {
-			err = fmt.Errorf("is empty; %s", expectedToken)
+			err = fmt.Errorf("is empty; %s", expectedAnswer)
 		}
 		return Token{Query: query, AskedAt: askedAt}, err
 	}
@@ -63,11 +63,11 @@ func ReadToken(answer []byte, askedAt time.Time) (Token, error) {
 		ExpiresIn *float64           `json:"expires_in"`
 	}
 	if json.Unmarshal([]byte(text), &given) != nil {
-		return Token{}, fmt.Errorf("is no such JSON; %s", expectedToken)
+		return Token{}, fmt.Errorf("is no such JSON; %s", expectedAnswer)
 	}
 	var secret StreamSecret
 	if refused := secret.SetHeaders(given.Headers, Source{}); len(refused) > 0 {
-		return Token{}, fmt.Errorf("has headers that no request may carry; %s", expectedToken)
+		return Token{}, fmt.Errorf("has headers that no request may carry; %s", expectedAnswer)
 	}
 	query, err := tokenQuery(given.Query)
 	if err != nil {
@@ -76,11 +76,11 @@ func ReadToken(answer []byte, askedAt time.Time) (Token, error) {
 	t := Token{Query: query, Headers: secret.Headers, AskedAt: askedAt}
 	switch {
 	case query == "" && len(t.Headers) == 0:
-		return Token{}, fmt.Errorf("has neither query nor headers; %s", expectedToken)
+		return Token{}, fmt.Errorf("has neither query nor headers; %s", expectedAnswer)
 	case given.ExpiresAt != nil && string(given.ExpiresAt) != "null":
 		t.ExpiresAt, err = tokenTime(given.ExpiresAt)
 	case given.ExpiresIn != nil && (*given.ExpiresIn < 0 || *given.ExpiresIn > maxTokenSeconds):
-		err = fmt.Errorf("has an expires_in that is no number of seconds; %s", expectedToken)
+		err = fmt.Errorf("has an expires_in that is no number of seconds; %s", expectedAnswer)
 	case given.ExpiresIn != nil:
 		t.ExpiresAt = askedAt.Add(time.Duration(*given.ExpiresIn * float64(time.Second)))
 	}
@@ -88,7 +88,7 @@ func ReadToken(answer []byte, askedAt time.Time) (Token, error) {
 }
 
 const (
-	expectedToken   = `expected is {"query": "…", "headers": {…}, "expires_in": seconds} or the query as text`
+	expectedAnswer  = `expected is {"query": "…", "headers": {…}, "expires_in": seconds} or the query as text`
 	maxTokenSeconds = 100 * 365 * 24 * 3600
 )
 
@@ -96,7 +96,7 @@ const (
 func tokenQuery(text string) (string, error) {
 	text = strings.TrimPrefix(text, "?")
 	if _, err := url.ParseQuery(text); err != nil || len(text) > MaxHeaderBytes || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '#' || r == '<' }) {
-		return "", fmt.Errorf("has no query of a URL of at most %d bytes; %s", MaxHeaderBytes, expectedToken)
+		return "", fmt.Errorf("has no query of a URL of at most %d bytes; %s", MaxHeaderBytes, expectedAnswer)
 	}
 	if text != "" {
 		text = "?" + text
@@ -113,7 +113,7 @@ func tokenTime(raw json.RawMessage) (time.Time, error) {
 	case json.Unmarshal(raw, &seconds) == nil && seconds > 0 && seconds < math.MaxInt32*16:
 		return time.Unix(int64(seconds), 0), nil
 	}
-	return time.Time{}, fmt.Errorf("has an expires_at that is no time; %s", expectedToken)
+	return time.Time{}, fmt.Errorf("has an expires_at that is no time; %s", expectedAnswer)
 }
 
 // TokenRenewal decides when the token URL of a stream is asked. The zero value has no token yet.

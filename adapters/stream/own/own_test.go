@@ -177,7 +177,7 @@ func TestWhatAServerAnswersIsTheStateOfItsStream(t *testing.T) { // section 5.7
 }
 
 // follow resolves a stream, and reads its newest segments, of all renditions.
-func follow(t *testing.T, f *fake, u monitor.StreamURL, ctx context.Context) (seen []watch.Playlist) {
+func follow(ctx context.Context, t *testing.T, f *fake, u monitor.StreamURL) (seen []watch.Playlist) {
 	t.Helper()
 	source := own.Source(tools(f))
 	m := source.Media(u)
@@ -240,7 +240,7 @@ func TestCredentialsGoToTheOriginOfTheStreamAtEachHop(t *testing.T) { // section
 		}},
 	} {
 		secret.CopyQuery = c.copies
-		seen := follow(t, f, c.u, request.WithSecret(t.Context(), secret))
+		seen := follow(request.WithSecret(t.Context(), secret), t, f, c.u)
 		if !slices.Equal(f.asked, c.want) {
 			t.Errorf("%s: asked\n%s\nwant\n%s", name, strings.Join(f.asked, "\n"), strings.Join(c.want, "\n"))
 		}
@@ -250,7 +250,7 @@ func TestCredentialsGoToTheOriginOfTheStreamAtEachHop(t *testing.T) { // section
 	}
 	cookies := request.WithCookies(request.WithSecret(t.Context(), monitor.StreamSecret{}), jar{Version: 1, Text: "" +
 		".cdn.example\tTRUE\t/\tTRUE\t0\tCloudFront-Key\ts3cr3t\n.other.example\tTRUE\t/\tTRUE\t0\tX\t1\n.cdn.example\tTRUE\t/\tTRUE\t1\told\t1\n"})
-	follow(t, f, "hls+https://cdn.example/live.m3u8", cookies)
+	follow(cookies, t, f, "hls+https://cdn.example/live.m3u8")
 	if f.asked[0] != "https://cdn.example/live.m3u8 [cookie: CloudFront-Key=s3cr3t]" {
 		t.Errorf("with a jar: %s", f.asked[0])
 	}
