@@ -24,6 +24,8 @@ type State struct {
 	// Wants reports whether a request has the credentials that are wanted; nil: none are. Others get 403.
 	Wants func(r *http.Request) bool
 
+	Session string // with which files at the top are redirected to themselves; empty: they are not
+
 	TokenLife   time.Duration // of tokens that /token gives out; 0: it has none, and no request needs one
 	TokenStatus int           // of the answers of the token URL; 0: 200
 }
@@ -129,6 +131,8 @@ func (s *Server) serveStream(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, http.StatusText(state.Status), state.Status)
 	case state.Stream == nil || !strings.HasPrefix(r.URL.Path, "/live/"):
 		http.NotFound(w, r)
+	case state.Session != "" && r.URL.Query().Get("session") == "" && strings.Count(r.URL.Path, "/") == 2:
+		http.Redirect(w, r, r.RequestURI+"&session="+state.Session, http.StatusFound)
 	default:
 		http.StripPrefix("/live", state.Stream.Handler()).ServeHTTP(w, r)
 	}

@@ -22,6 +22,7 @@ import (
 	_ "github.com/lib/pq" // the driver "postgres"
 
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi/ui"
+	"github.com/stream-monitor/stream-monitor/test/fake/cdn"
 	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
 	"github.com/stream-monitor/stream-monitor/test/fake/icecast"
 	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
@@ -212,9 +213,10 @@ type secretStream struct {
 // Two gateways with workers of both kinds watch streams of every source that has secrets, through an alert with its evidence and an
 // outage. Another source of secrets is another row.
 func TestSecretsOfStreamsAreSeenNowhere(t *testing.T) { // decision A1, section 5.5
+	const secretsKey = "a-5ecret-key-of-two-gateways"
 	db := newDatabase(t)
 	common := []string{db.dsn(), "LOG_LEVEL=debug", "YTDLP_PATH=" + toolPath(t, "yt-dlp"), "STREAMLINK_PATH=" + toolPath(t, "streamlink"),
-		"SECRETS_KEY=a-secrets-key-of-two-gateways", "MEDIA_ALLOWED_NETWORKS=127.0.0.0/8"}
+		"SECRETS_KEY=" + secretsKey, "MEDIA_ALLOWED_NETWORKS=127.0.0.0/8"}
 	env := startConfigured(t, func(*testenv.Env) []string { return append(common, "WORKER_RUNTIME=process") })
 	other := must.Get(env.StartBeside(t.Context(), testenv.Config{Binary: binary, Env: append(common, "WORKER_RUNTIME=inline")}))(t)
 	t.Cleanup(func() { _ = other.Stop() })
@@ -223,7 +225,8 @@ func TestSecretsOfStreamsAreSeenNowhere(t *testing.T) { // decision A1, section 
 	var all []secretStream
 	tw := twitch.New(env.YouTube)
 	for n := range gateways {
-		all = append(all, twitchSecrets(t, env, tw, fmt.Sprint("secret_login_", n)), icySecrets(t, fmt.Sprint(n)))
+		all = append(all, twitchSecrets(t, env, tw, fmt.Sprint("secret_login_", n)), icySecrets(t, fmt.Sprint(n)),
+			ownSecrets(t, env, fmt.Sprint("HLS", n), "master.m3u8", livestream.Packaging{Keys: livestream.OneKey}), ownSecrets(t, env, fmt.Sprint("DASH", n), "manifest.mpd", livestream.Packaging{DASH: livestream.TimelineTime}))
 	}
 	runTimeline(t, int64(len(all)))
 	values := hidden{}
@@ -237,11 +240,12 @@ func TestSecretsOfStreamsAreSeenNowhere(t *testing.T) { // decision A1, section 
 		for n, s := range all {
 			t.Run(s.url, func(t *testing.T) {
 				t.Parallel()
-				s.watch(t, env, gateways[n*len(gateways)/len(all)])
+				s.watch(t, env, gateways[n*len(gateways)/len(all)]) // the rows of a gateway follow each other
 			})
 		}
 	})
 	stopWatching()
+	values["SECRETS_KEY"] = secretsKey // settings are in the environment of the gateways
 	values.searchAll(t, env, db, "ran yt-dlp", gateways...)
 }
 
@@ -293,5 +297,36 @@ func icySecrets(t *testing.T, n string) secretStream {
 			server.Set(func(m *icecast.Mount) { m.Status = http.StatusForbidden })
 			server.Drop()
 		},
+	}
+}
+
+// ownSecrets is a stream of one's own CDN that wants a token, a header field and a cookie with each request.
+func ownSecrets(t *testing.T, env *scenario.Env, name, entry string, packaging livestream.Packaging) secretStream {
+	values := hidden{
+		"the query": "query-5ecret-" + name, "the header": "header-5ecret-" + name, "the cookie": "cookie-5ecret-" + name,
+		"the token URL": "s3cr3t", "a token": "t0k3n-", "the session": "session-5ecret-" + name,
+	}
+	server := cdn.New()
+	t.Cleanup(server.Close)
+	packaging.ProgramTime = livestream.DateTimePerSegment
+	stream := must.Get(env.Library.Start(t.Context(), livestream.Config{Packaging: packaging}))(t)
+	server.Set(func(s *cdn.State) {
+		s.Stream, s.TokenLife, s.Session = stream, 20*time.Second, values["the session"]
+		s.Wants = func(r *http.Request) bool {
+			return r.Header.Get("X-Key") == values["the header"] && strings.Contains(r.Header.Get("Cookie"), values["the cookie"])
+		}
+	})
+	jar := fmt.Sprintf("# Netscape HTTP Cookie File\n127.0.0.1\tFALSE\t/\tFALSE\t%d\tsession\t%s\n", time.Now().Add(time.Hour).Unix(), values["the cookie"])
+	uploaded, err := env.Service.Call(t.Context(), http.MethodPost, "/api/v1/cookie-jars?name="+name, []byte(jar), [2]string{"Content-Type", "text/plain"})
+	if err != nil || uploaded.Status != http.StatusCreated {
+		t.Fatalf("the upload is answered %d %v, %v", uploaded.Status, uploaded.Body, err)
+	}
+	config := fastConfig()
+	config["http_headers"] = map[string]any{"X-Key": values["the header"]}
+	config["cookie_jar"], config["token_url"], config["copy_query"] = name, server.TokenURL(), true
+	return secretStream{
+		url: server.StreamURL(entry) + "?sig=" + values["the query"], config: config, values: values,
+		black: true, trouble: func() { stream.Black(true) },
+		refuse: func() { server.Set(func(s *cdn.State) { s.TokenStatus = http.StatusForbidden }) },
 	}
 }
