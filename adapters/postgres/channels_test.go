@@ -300,7 +300,7 @@ func TestEventsOfChannelsGoWhereRoutesLeadThem(t *testing.T) {
 	addDestination(t, s, notify.Ntfy, "people")
 	addDestination(t, s, notify.Webhook, "systems")
 	addDestination(t, s, notify.PagerDuty, "pager")
-	addRoute(t, s, notify.Email, "finds", notify.Match{Events: []event.Type{event.StreamFound}, Metadata: map[string]string{"team": "a"}})
+	addRoute(t, s, notify.Email, "finds", notify.Match{Events: []event.Type{event.StreamFound}, Metadata: map[string]string{"team": "a"}, Labels: monitor.Labels{"team": "朝"}})
 	addRoute(t, s, notify.Email, "others", notify.Match{Events: []event.Type{event.StreamFound}, Metadata: map[string]string{"team": "b"}})
 	addRoute(t, s, notify.Email, "black", notify.Match{Conditions: []incident.Name{"black"}})
 	addRoute(t, s, notify.Email, "severe", notify.Match{MinSeverity: 3})

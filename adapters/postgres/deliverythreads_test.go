@@ -252,7 +252,7 @@ func TestAnEventWaitsUntilItsDeliveriesAndItsIncidentCanBeStored(t *testing.T) {
 func TestAMonitorWhoseIncidentIsRefusedIsParked(t *testing.T) {
 	dsn := create(t, template)
 	s, db := open(t, dsn), raw(t, dsn)
-	addRoute(t, s, notify.Webhook, "hook", notify.Match{MinSeverity: 3, Conditions: []incident.Name{"black"}})
+	addRoute(t, s, notify.Webhook, "hook", notify.Match{MinSeverity: 3, Conditions: []incident.Name{"black"}, Labels: monitor.Labels{"team": "x", "show": "<朝>"}})
 	m, broken, ending := register(t, s, 1), register(t, s, 2), registerBlack(t, s, 3)
 	route(t, s)
 	head := feedHead(t, s, db)
@@ -421,7 +421,7 @@ func TestAChangeThatWaitsForTheEndOfAnAttemptIsTold(t *testing.T) {
 // must not wait for the monitor.
 func TestASweepAddsAThreadWhileAReportHoldsTheMonitor(t *testing.T) {
 	s, db := newStore(t)
-	addRoute(t, s, notify.Discord, "chief", notify.Match{MinSeverity: 2})
+	addRoute(t, s, notify.Discord, "chief", notify.Match{MinSeverity: 2, Labels: monitor.Labels{"team": "x"}})
 	registerBlack(t, s, 1)
 	expectSent(t, s)
 	alter(t, db, `UPDATE incidents SET due_at = now(), conditions = jsonb_set(conditions, '{0,last_started_at}', to_jsonb(now() - interval '5 minutes'))`)

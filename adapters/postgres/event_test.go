@@ -112,12 +112,12 @@ func TestEventsAndIncidentsAreSubjectsOfRoutes(t *testing.T) { // section 19.2
 	describe := func(subject notify.Subject, err error) string {
 		t.Helper()
 		check(t, err)
-		return fmt.Sprintln(subject.EventType, subject.EventID, subject.IncidentID, subject.Conditions, subject.Severity, subject.MonitorID, subject.Metadata)
+		return fmt.Sprintln(subject.EventType, subject.EventID, subject.IncidentID, subject.Conditions, subject.Severity, subject.MonitorID, subject.Metadata, subject.Labels)
 	}
 	metadata := map[string]string{"labels.team": "a", "n": "7"}
-	expect(t, "the alert", describe(s.EventSubject(t.Context(), black.ID)), fmt.Sprintln("alert.blackout", black.ID, i.ID, "[black]", i.Severity, r.ID, metadata))
-	expect(t, "the start", describe(s.EventSubject(t.Context(), started.ID)), fmt.Sprintln("stream.started", started.ID, "", "[]", 0, r.ID, metadata))
-	expect(t, "the incident", describe(s.IncidentSubject(t.Context(), i.ID)), fmt.Sprintln(event.Type(""), "", i.ID, "[black]", i.Severity, r.ID, metadata))
+	expect(t, "the alert", describe(s.EventSubject(t.Context(), black.ID)), fmt.Sprintln("alert.blackout", black.ID, i.ID, "[black]", i.Severity, r.ID, metadata, r.Labels))
+	expect(t, "the start", describe(s.EventSubject(t.Context(), started.ID)), fmt.Sprintln("stream.started", started.ID, "", "[]", 0, r.ID, metadata, r.Labels))
+	expect(t, "the incident", describe(s.IncidentSubject(t.Context(), i.ID)), fmt.Sprintln(event.Type(""), "", i.ID, "[black]", i.Severity, r.ID, metadata, r.Labels))
 	open, err := s.OpenSubjects(t.Context())
 	if err != nil || len(open) != 1 || open[0].IncidentID != i.ID || open[0].Metadata["labels.team"] != "a" {
 		t.Errorf("open are %+v, %v", open, err)

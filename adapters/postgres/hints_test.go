@@ -55,7 +55,7 @@ func showHints(t *testing.T, s *postgres.Store) map[int]string {
 func TestHintsAreFoundShownAndToldWhereARouteAsks(t *testing.T) { // section 16.7
 	s, db := newStore(t)
 	addDestination(t, s, notify.Slack, "default route")
-	addRoute(t, s, notify.Email, "hints", notify.Match{Hints: []monitor.HintKind{monitor.Quieter, monitor.LateStarts}})
+	addRoute(t, s, notify.Email, "hints", notify.Match{Hints: []monitor.HintKind{monitor.Quieter, monitor.LateStarts}, Labels: monitor.Labels{"team": "x"}})
 	now := time.Now().UTC().Truncate(time.Minute).Add(20 * time.Second)
 	service := hints.NewService(s, func() time.Time { return now })
 	run := func() { t.Helper(); check(t, service.Run(t.Context())) }
