@@ -3,10 +3,11 @@ import { useEffect } from "preact/hooks";
 import { thumbnailMs } from "../feedstate";
 import { text } from "../i18n";
 import { evidenceURL, readThumbnail, showThumbnail, type Thumbnail } from "../pictures";
-import { isLive, now, thumbnails } from "../store";
+import { isLive, monitors, now, thumbnails } from "../store";
 import { clock, duration } from "../time";
 import type { Variant } from "../types";
 import type { ComponentChildren } from "preact";
+import { Glyph } from "./Glyph";
 
 // useThumbnail keeps the newest thumbnail of a stream coming; null: there is none yet.
 export function useThumbnail(id: string): Thumbnail | null {
@@ -41,17 +42,21 @@ interface LiveProps {
   children?: ComponentChildren;
 }
 
+// hasSoundOnly reports whether no picture of a stream is expected.
+export const hasSoundOnly = (id: string): boolean => monitors.get(id)?.health.video === "none";
+
 // Live is the newest thumbnail of a stream with its age. One that is older than three intervals is grey.
 export function Live({ id, ...rest }: LiveProps & { id: string }) {
-  return <Thumb picture={useThumbnail(id)} {...rest} />;
+  return <Thumb picture={useThumbnail(id)} soundOnly={hasSoundOnly(id)} {...rest} />;
 }
 
 // Thumb is a thumbnail that its caller keeps coming.
-export function Thumb({ picture, intervalSec, label, children }: LiveProps & { picture: Thumbnail | null }) {
+export function Thumb({ picture, soundOnly, intervalSec, label, children }: LiveProps & { picture: Thumbnail | null; soundOnly: boolean }) {
   const words = text.value.wall;
   if (!picture) {
     return (
-      <span class="pic none" role="img" aria-label={words.noPicture(label)}>
+      <span class={soundOnly ? "pic sound" : "pic none"} role="img" aria-label={soundOnly ? words.soundOnly(label) : words.noPicture(label)}>
+        {soundOnly && <Glyph name="sound" />}
         {children}
       </span>
     );

@@ -22,7 +22,7 @@ import { HourLane, hourMs, useLastHour } from "./LastHour";
 import { LabelLine } from "./LabelLine";
 import { memo } from "./memo";
 import { Stranger } from "./Name";
-import { File, isStale, Live, NoPicture, Thumb, useThumbnail } from "./Picture";
+import { File, hasSoundOnly, isStale, Live, NoPicture, Thumb, useThumbnail } from "./Picture";
 import { alsoOf, conditionWord, InAll, Lamp, Parked, severityOf, StateWord, stillWord } from "./State";
 
 // Tile is a stream that needs somebody: what happened, since when, who has it.
@@ -136,10 +136,12 @@ function Frames({ item, href, name }: { item: Item; href: string; name: string }
           <Caption word={words.before} file={before.file} />
         </span>
       ) : (
-        <span>
-          <NoPicture label={words.noPicture(name)} />
-          <span class="caption">{words.noneBefore}</span>
-        </span>
+        !hasSoundOnly(item.id) && (
+          <span>
+            <NoPicture label={words.noPicture(name)} />
+            <span class="caption">{words.noneBefore}</span>
+          </span>
+        )
       )}
       {levels ? (
         <span>
@@ -168,8 +170,8 @@ function Latest({ id, intervalSec, name }: { id: string; intervalSec: number; na
   const stale = picture && isStale((now.value - Date.parse(picture.takenAt)) / 1000, intervalSec);
   return (
     <span>
-      <Thumb picture={picture} intervalSec={intervalSec} label={name} />
-      <span class="caption">{picture ? <b>{stale ? words.wall.lastPicture : words.wall.now}</b> : words.wall.noneNow}</span>
+      <Thumb picture={picture} soundOnly={hasSoundOnly(id)} intervalSec={intervalSec} label={name} />
+      <span class="caption">{picture ? <b>{stale ? words.wall.lastPicture : words.wall.now}</b> : !hasSoundOnly(id) && words.wall.noneNow}</span>
     </span>
   );
 }

@@ -68,6 +68,7 @@ export const wall = {
   deliveryFailed: "failed",
   luma: (percent: string) => `luma ${percent} %`,
   noPicture: (name: string) => `${name}: no picture yet`,
+  soundOnly: (name: string) => `${name}: sound alone`,
   livePicture: (name: string, time: string) => `${name} at ${time}`,
   pictureOf: (what: string, name: string) => `${what}: ${name}`,
   columns: { place: "No.", state: "State", picture: "Now", channel: "Channel", title: "Title", hour: "Last hour", video: "Picture", audio: "Sound", status: "YouTube" },

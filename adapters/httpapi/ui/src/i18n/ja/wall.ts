@@ -70,6 +70,7 @@ export const wall: Words["wall"] = {
   deliveryFailed: "失敗",
   luma: (percent) => `輝度 ${percent}%`,
   noPicture: (name) => `${name}：画像はまだありません`,
+  soundOnly: (name) => `${name}：音声のみ`,
   livePicture: (name, time) => `${name}、${time}の画像`,
   pictureOf: (what, name) => `${what}：${name}`,
   columns: { place: "番号", state: "状態", picture: "画像", channel: "チャンネル", title: "タイトル", hour: "直近1時間", video: "映像", audio: "音声", status: "YouTube" },
