@@ -169,6 +169,7 @@ func TestARefusedChannelIsToldWhatIsAccepted(t *testing.T) { // section 20
 func TestManyChannelsAreRegisteredFromCSV(t *testing.T) { // section 20.1
 	api := newTestAPI(t)
 	const file = "channel,callback_url,preset,cookie_jar,metadata.team,labels.show\r\n" +
+		"twitch.tv/One,https://example.com/hook,,,,\r\n" +
 		"@one,https://example.com/hook,talk,members,night,朝\r\nnonsense,,,,,\r\nhttps://www.youtube.com/@One,https://example.com/hook,,,,\r\n"
 	send := func(path string) string {
 		r := newRequest("POST", path, strings.NewReader(file))
@@ -184,14 +185,14 @@ func TestManyChannelsAreRegisteredFromCSV(t *testing.T) { // section 20.1
 		}
 		return said
 	}
-	const refused = "; 1 nonsense false INVALID_URL; 2 https://www.youtube.com/@One false DUPLICATE_CHANNEL"
-	if got := send("/api/v1/channels/batch?dry_run=true"); got != "1 2; 0 https://www.youtube.com/@one false"+refused {
+	const refused = "; 2 nonsense false INVALID_URL; 3 https://www.youtube.com/@One false DUPLICATE_CHANNEL"
+	if got := send("/api/v1/channels/batch?dry_run=true"); got != "2 2; 0 https://www.twitch.tv/one false; 1 https://www.youtube.com/@one false"+refused {
 		t.Errorf("the dry run says %s", got)
 	}
 	if listed := api.list("/api/v1/channels", "channels"); len(listed) != 0 {
 		t.Errorf("the dry run has stored %v", listed)
 	}
-	if got := send("/api/v1/channels/batch"); got != "1 2; 0 https://www.youtube.com/@one true"+refused {
+	if got := send("/api/v1/channels/batch"); got != "2 2; 0 https://www.twitch.tv/one true; 1 https://www.youtube.com/@one true"+refused {
 		t.Errorf("it says %s", got)
 	}
 	c := api.list("/api/v1/channels", "channels")[0].(map[string]any)

@@ -45,8 +45,8 @@ func (g *gateway) byHand(start *time.Time) monitor.ID {
 }
 
 func TestEachBroadcastOfAPlaceIsWatchedByAMonitorOfItsOwn(t *testing.T) { // section 20.3
-	s := &site{answer: onAir("one")}
-	g := newGateway(t, 5, nil, s)
+	s, other := &site{answer: onAir("one")}, &site{answer: onAir("")}
+	g := newGateway(t, 5, nil, s, other)
 	hand := g.byHand(nil)
 	ch := g.register("twitch.tv/Example")
 	g.run(noon.Add(time.Minute))
@@ -70,7 +70,8 @@ func TestEachBroadcastOfAPlaceIsWatchedByAMonitorOfItsOwn(t *testing.T) { // sec
 	s.answer = onAir("three")
 	g.run(noon.Add(75 * time.Minute))
 	expect.Equal(t, "the third", g.standings(ch.ID), "one over ended completed; three watched  initializing; two skipped stopped_by_hand stopped")
-	expect.Equal(t, "nobody else was asked", s.asked, map[string]int{string(placeURL): s.requests()})
+	expect.Equal(t, "nothing else was asked about", s.asked, map[string]int{string(placeURL): s.requests()})
+	expect.Equal(t, "how often somebody else was asked", other.requests(), 0)
 	expect.Equal(t, "the audit list", strings.Join(g.audit.lines, " "), "monitor.adopt monitor.register monitor.register")
 }
 

@@ -124,6 +124,9 @@ func TestAWeekOfAPlaceWhereBroadcastsComeAndGo(t *testing.T) {
 	if len(w.monitors) != 6 || strings.Count(said, " ends") != 6 || w.asked > 0 {
 		t.Errorf("%d monitors, %d questions about single streams:\n%s", len(w.monitors), w.asked, said)
 	}
+	if starts := w.channel.Reading.Starts; len(starts) != 6 || !starts[0].Equal(at(4, "23:00")) || !starts[5].Equal(at(0, "20:00")) {
+		t.Errorf("the starts are %v", starts)
+	}
 	if w.looks > 1500 { // every 9 minutes are 1,120; 1 h 30 in the usual evenings at 2 minutes add some 250
 		t.Errorf("%d looks", w.looks)
 	}

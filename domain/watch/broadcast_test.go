@@ -63,6 +63,9 @@ func TestAManifestOfAnotherBroadcastEndsTheWatch(t *testing.T) { // S25
 	w.step(watch.Resolution{Began: at(w.now), State: watch.ManifestFound, Manifest: w.manifest(), Broadcast: "1"})
 	w.until(110).step(watch.Resolution{Began: at(w.now), State: watch.ManifestFound, Manifest: w.manifest(), Broadcast: "2"})
 	w.expect("50 started since 0, 110 ended until 110 for 110 by not_live")
+	if got := w.watcher.Report().Broadcast; got != "1" {
+		t.Errorf("the report names the broadcast %q", got) // section 20.3
+	}
 }
 
 func TestASuccessorKnowsTheBroadcast(t *testing.T) { // S25, S11

@@ -10,7 +10,11 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
 	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
+	"github.com/stream-monitor/stream-monitor/test/fake/twitcasting"
+	"github.com/stream-monitor/stream-monitor/test/fake/twitch"
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
+	"github.com/stream-monitor/stream-monitor/test/harness/scenario"
 	"github.com/stream-monitor/stream-monitor/test/harness/testenv"
 )
 
@@ -124,5 +128,78 @@ func TestAChannelWhosePagesAreRefusedIsListedByTheOfficialAPI(t *testing.T) { //
 	}
 	if used := callOK(t, env.Service, http.MethodGet, "/api/v1/service", nil)["youtube_api"].(map[string]any)["units_used"]; used != 3. {
 		t.Errorf("%v units are counted", used)
+	}
+}
+
+// TestEachBroadcastOfAPlaceIsWatched registers a place as a channel, with the real tools. Two broadcasts follow each other, each of
+// which gets a monitor of its own.
+func TestEachBroadcastOfAPlaceIsWatched(t *testing.T) { // section 20.3
+	runTimeline(t, 2)
+	env := startConfigured(t, func(*testenv.Env) []string {
+		return []string{"EVIDENCE_CAPTURE=off", "YTDLP_PATH=" + toolPath(t, "yt-dlp"), "STREAMLINK_PATH=" + toolPath(t, "streamlink")}
+	})
+	tw, tc := twitch.New(env.YouTube), twitcasting.New(env.YouTube)
+	const login, user = "watched_place", "c:watched"
+	tw.Set(login, twitch.NotLive)
+	tc.Set(user, twitcasting.NotLive)
+	for name, place := range map[string]struct {
+		given, url, by string
+		broadcast      func(*livestream.Stream) (id string)
+		over           func()
+	}{
+		"Twitch":      {"m.twitch.tv/Watched_Place", twitch.URL(login), "yt-dlp", func(s *livestream.Stream) string { return tw.Broadcast(login, s) }, func() { tw.Set(login, twitch.NotLive) }},
+		"TwitCasting": {twitcasting.URL(user), twitcasting.URL(user), "streamserver", func(s *livestream.Stream) string { return tc.Broadcast(user, s) }, func() { tc.Set(user, twitcasting.NotLive) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			body := map[string]any{"channel": place.given, "callback_url": env.Receiver.URL(), "config": fastConfig()}
+			if preview := callOK(t, env.Service, http.MethodPost, "/api/v1/channels/preview", body); preview["channel_url"] != place.url || preview["failure"] != nil || len(preview["streams"].([]any)) != 0 {
+				t.Fatalf("the preview is %v", preview)
+			}
+			channel := create(t, env.Service, "/api/v1/channels", "channel_id", body)
+			var shown map[string]any
+			monitors := map[string]string{} // by broadcast
+			standings := func() string {
+				shown = callOK(t, env.Service, http.MethodGet, "/api/v1/channels/"+channel, nil)
+				var all []string
+				for _, s := range shown["streams"].([]any) {
+					f := s.(map[string]any)
+					if f["stream_url"] != place.url {
+						t.Errorf("a stream has the URL %v", f["stream_url"])
+					}
+					monitors[fmt.Sprint(f["broadcast_id"])] = fmt.Sprint(f["monitor_id"])
+					all = append(all, fmt.Sprint(f["broadcast_id"], " ", f["standing"]))
+				}
+				slices.Sort(all)
+				return strings.Join(all, ", ")
+			}
+			eventually(t, time.Minute, "the place was read", func() bool { _ = standings(); return shown["reading"].(map[string]any)["by"] == place.by })
+			expectStandings := func(want string) {
+				t.Helper()
+				callOK(t, env.Service, http.MethodPatch, "/api/v1/channels/"+channel, map[string]any{"metadata": map[string]any{"team": "a"}}) // it is read at once
+				eventually(t, time.Minute, want, func() bool { return standings() == want })
+			}
+			begin := func() (*livestream.Stream, string) {
+				stream := must.Get(env.Library.Start(t.Context(), livestream.Config{Packaging: livestream.Packaging{ProgramTime: livestream.DateTimePerSegment}}))(t)
+				return stream, place.broadcast(stream)
+			}
+			_, first := begin()
+			expectStandings(first + " watched")
+			env.WaitEvent(t, monitors[first], scenario.Started, scenario.StartTimeout)
+			stream, second := begin()
+			env.WaitEvent(t, monitors[first], scenario.Ended, 3*time.Minute)
+			expectStandings(first + " over, " + second + " watched")
+			env.WaitEvent(t, monitors[second], scenario.Started, scenario.StartTimeout)
+			stream.End()
+			place.over()
+			env.WaitEvent(t, monitors[second], scenario.Ended, 3*time.Minute)
+			expectStandings(first + " over, " + second + " over")
+			env.AssertEvents(t, monitors[first], scenario.Started, scenario.Ended)
+			env.AssertEvents(t, monitors[second], scenario.Started, scenario.Ended)
+			if found := callOK(t, env.Service, http.MethodGet, "/api/v1/channels/"+channel+"/events", nil)["events"].([]any); len(found) != 2 {
+				t.Errorf("the events of the channel are %v", found)
+			}
+			callOK(t, env.Service, http.MethodDelete, "/api/v1/channels/"+channel, nil)
+		})
 	}
 }
