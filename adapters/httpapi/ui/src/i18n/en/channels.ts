@@ -41,7 +41,6 @@ export const channels = {
   planHorizon: "48 h before",
   planReserved: "A stream that is planned is reserved, and stands on the wall.",
   notFound: "There is no such channel. It may have been stopped longer ago than channels are kept.",
-  openChannel: "Open the channel",
   lastRead: "last read",
   nextRead: "next reading",
   stoppedAt: (time: string) => `stopped ${time}`,

@@ -43,7 +43,6 @@ export const channels: Words["channels"] = {
   planHorizon: "48時間前",
   planReserved: "予定された配信を予約し、ウォールに表示します。",
   notFound: "このチャンネルは見つかりません。終了後の保存期間を過ぎた可能性があります。",
-  openChannel: "チャンネルを開く",
   lastRead: "最終読み取り",
   nextRead: "次の読み取り",
   stoppedAt: (time) => `${time}に監視を終了`,
