@@ -260,14 +260,14 @@ func (s *ChannelStore) ChangeChannel(ctx context.Context, id string, change func
 }
 
 // ClaimChannels implements channels.DiscoveryStore.
-func (s *ChannelStore) ClaimChannels(ctx context.Context, now, until time.Time, limit int) (all []channel.Channel, err error) {
+func (s *ChannelStore) ClaimChannels(ctx context.Context, prefix string, now, until time.Time, limit int) (all []channel.Channel, err error) {
 	err = s.db.inTx(ctx, "claim channels", func(tx *sqlx.Tx) error {
 		all = nil
 		var ids []string
 		if err := tx.SelectContext(ctx, &ids, `
 			UPDATE channels SET next_at = $2 WHERE id = ANY (ARRAY(
-				SELECT id FROM channels WHERE next_at <= $1 AND stopped_at IS NULL ORDER BY next_at LIMIT $3 FOR UPDATE SKIP LOCKED)) RETURNING id`,
-			now.UTC(), until.UTC(), limit); err != nil || len(ids) == 0 {
+				SELECT id FROM channels WHERE next_at <= $1 AND stopped_at IS NULL AND starts_with(address, $4) ORDER BY next_at LIMIT $3 FOR UPDATE SKIP LOCKED)) RETURNING id`,
+			now.UTC(), until.UTC(), limit, prefix); err != nil || len(ids) == 0 {
 			return err
 		}
 		var rows []channelRow

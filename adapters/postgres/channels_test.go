@@ -138,7 +138,7 @@ func TestAPageIsClaimedOnceUntilItIsDueAgain(t *testing.T) {
 	stopChannel(t, s, stopped.ID)
 	claim := func(now time.Time, limit int) int {
 		t.Helper()
-		return len(must(s.ClaimChannels(t.Context(), now, now.Add(2*time.Minute), limit))(t))
+		return len(must(s.ClaimChannels(t.Context(), "", now, now.Add(2*time.Minute), limit))(t))
 	}
 	for _, step := range []struct {
 		now         time.Time
@@ -147,6 +147,12 @@ func TestAPageIsClaimedOnceUntilItIsDueAgain(t *testing.T) {
 		if got := claim(step.now, step.limit); got != step.want {
 			t.Errorf("at %v %d are claimed, want %d", step.now, got, step.want)
 		}
+	}
+	of := func(prefix string) int {
+		return len(must(s.ClaimChannels(t.Context(), prefix, noon.Add(time.Hour), noon.Add(2*time.Hour), 10))(t))
+	}
+	if other, all := of("https://www.twitch.tv/"), of("https://www.youtube.com/"); other != 0 || all != 5 {
+		t.Errorf("of the addresses with a prefix %d and %d are claimed, want 0 and 5", other, all)
 	}
 }
 

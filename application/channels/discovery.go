@@ -32,6 +32,7 @@ const (
 // DiscoveryConfig holds what a Discovery uses. Pages may be nil: nothing is held back. So may Logins.
 type DiscoveryConfig struct {
 	Listers   map[monitor.SourceName][]Lister // of each source in the order in which they are asked
+	Batches   map[monitor.SourceName]Batch    // of sources of places; may be nil
 	Resolver  Resolver
 	Registrar Registrar
 	Logins    Logins
@@ -47,6 +48,8 @@ type Discovery struct {
 	cfg   DiscoveryConfig
 	log   *slog.Logger
 
+	restUntil map[monitor.SourceName]time.Time // for a Batch that has failed
+
 	mu     sync.Mutex
 	pauses map[monitor.SourceName]pause
 }
@@ -59,15 +62,18 @@ type pause struct {
 
 // NewDiscovery makes a Discovery.
 func NewDiscovery(store DiscoveryStore, cfg DiscoveryConfig) *Discovery {
-	return &Discovery{store: store, cfg: cfg, log: cfg.Log.With("component", "channels"), pauses: map[monitor.SourceName]pause{}}
+	return &Discovery{store: store, cfg: cfg, log: cfg.Log.With("component", "channels"), pauses: map[monitor.SourceName]pause{}, restUntil: map[monitor.SourceName]time.Time{}}
 }
 
 // Run reads the pages that are due, and registers what is wanted as far as there is room.
 func (d *Discovery) Run(ctx context.Context) error {
 	now := d.cfg.Now()
-	due, err := d.store.ClaimChannels(ctx, now, now.Add(claimTerm), maxLooks)
+	due, err := d.store.ClaimChannels(ctx, "", now, now.Add(claimTerm), maxLooks)
 	if err != nil {
 		return fmt.Errorf("claim channels: %w", err)
+	}
+	if due, err = d.batches(ctx, now, due); err != nil {
+		return err
 	}
 	starting, cancel := context.WithTimeout(ctx, startLooks)
 	defer cancel()
@@ -112,6 +118,9 @@ func (d *Discovery) look(ctx context.Context, c channel.Channel) error {
 	events, ok := d.take(&c, now, l, err)
 	if !ok {
 		return d.save(ctx, c, nil)
+	}
+	if d.batchOf(c, now) != nil {
+		c.Batched(now)
 	}
 	d.work(ctx, &c, now)
 	err = d.save(ctx, c, events)

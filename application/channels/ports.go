@@ -64,8 +64,9 @@ type Store interface {
 
 // DiscoveryStore keeps what is found of channels, as Store.
 type DiscoveryStore interface {
-	// ClaimChannels returns up to limit channels that are due at now, and makes them due again at until.
-	ClaimChannels(ctx context.Context, now, until time.Time, limit int) ([]channel.Channel, error)
+	// ClaimChannels returns up to limit channels whose addresses have a prefix and that are due at now, what is due longest first, and makes them
+	// due again at until.
+	ClaimChannels(ctx context.Context, prefix string, now, until time.Time, limit int) ([]channel.Channel, error)
 
 	// SaveLook stores what a look has made of a channel, but not its template, and adds events, which routes lead to
 	// destinations. Nothing is stored of a channel that was stopped meanwhile. Errors: *monitor.Error Duplicate if its
@@ -88,6 +89,13 @@ type DiscoveryStore interface {
 // *channel.Failure.
 type Lister interface {
 	List(ctx context.Context, address string) (channel.Listing, error)
+}
+
+// Batch asks the official API of a source about many places at once. It learns of starts and ends minutes late, and decides
+// only which places the Listers are asked about.
+type Batch interface {
+	// Broadcasts returns the ID of the broadcast of each place at which one is live. It blocks until it has an answer, or ctx is done. Errors: no answer.
+	Broadcasts(ctx context.Context, places []monitor.StreamURL) (map[monitor.StreamURL]string, error)
 }
 
 // Resolver finds the state of a stream, as for previews. A failure is in the Resolution.

@@ -148,7 +148,8 @@ func (a *assembly) makeServices(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	channelService, findChannels := a.newChannels(audit)
+	askTwitchAPI, batches := a.newTwitchAPITasks()
+	channelService, findChannels := a.newChannels(audit, batches)
 	a.services = httpapi.Services{
 		Monitors: a.monitors, Workers: a.workers, Evidence: a.evidence, History: history, Incidents: incidentService, Feed: a.feed,
 		Thumbnails: a.thumbnails, References: references.NewService(a.store, newEventID, a.clock), CookieJars: a.jars, IngestLogins: ingests.NewLogins(a.store, newEventID, a.clock), Routing: destinations, Info: a.serviceInfo(), Keys: keys, Audit: audit, SessionKeys: a.sessionKeys, Channels: channelService,
@@ -164,7 +165,7 @@ func (a *assembly) makeServices(ctx context.Context) (err error) {
 		{Name: "audit list", Every: eventsInterval, Run: audit.Expire},
 		{Name: "destinations", Every: purgeInterval, Run: a.store.PurgeDestinations},
 	}
-	a.tasks = slices.Concat(a.tasks, findChannels, askYouTubeAPI, a.newTwitchAPITasks())
+	a.tasks = slices.Concat(a.tasks, findChannels, askYouTubeAPI, askTwitchAPI)
 	return nil
 }
 

@@ -243,3 +243,41 @@ func TestABroadcastForSubscribersIsSkippedWithoutALogin(t *testing.T) {
 		t.Errorf("%d monitors: %q", len(w.monitors), w.log)
 	}
 }
+
+func TestWhenAPlaceIsReadAlthoughItsAPIHasAnswered(t *testing.T) { // section 20.2
+	now := at(0, "20:00")
+	usual := []time.Time{at(-1, "20:00"), at(-2, "20:10")}
+	stream := func(s channel.Standing) []channel.Found {
+		return []channel.Found{{URL: twitchURL, Broadcast: "1", Standing: s}}
+	}
+	for name, c := range map[string]struct {
+		reading channel.Reading // ReadAt: ago
+		streams []channel.Found
+		live    string
+		read    time.Duration // ago
+		want    bool
+	}{
+		"nothing is live":                                {read: 59 * time.Minute},
+		"and it was read long ago":                       {read: time.Hour, want: true},
+		"in usual hours":                                 {reading: channel.Reading{Starts: usual}, read: 9 * time.Minute},
+		"in usual hours, 10 minutes ago":                 {reading: channel.Reading{Starts: usual}, read: 10 * time.Minute, want: true},
+		"it was never read":                              {read: -1, want: true},
+		"it cannot be read":                              {reading: channel.Reading{Failures: 1}, want: true},
+		"a new broadcast":                                {live: "2", streams: stream(channel.Over), want: true},
+		"one that is watched":                            {live: "1", streams: stream(channel.Watched), read: 59 * time.Minute},
+		"one that is watched, and the API is silent":     {streams: stream(channel.Watched), read: 59 * time.Minute},
+		"one that has ended a while ago":                 {live: "1", streams: stream(channel.Over), read: 10 * time.Minute, want: true},
+		"one that has ended just now":                    {live: "1", streams: stream(channel.Over), read: 9 * time.Minute},
+		"one that waits for room, and the API is silent": {streams: stream(channel.Wanted), want: true},
+		"one that waits for room":                        {live: "1", streams: stream(channel.Wanted)},
+		"one that a person has stopped":                  {streams: stream(channel.Skipped)},
+	} {
+		if c.read >= 0 {
+			c.reading.ReadAt = now.Add(-c.read)
+		}
+		ch := channel.Channel{Address: channel.Address(twitchURL), Reading: c.reading, Streams: c.streams}
+		if got := ch.WantsLook(now, c.live); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

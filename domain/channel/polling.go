@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/backoff"
+	"github.com/stream-monitor/stream-monitor/domain/instant"
 )
 
 // The intervals at which the page of a channel is read.
@@ -93,6 +94,39 @@ func (c Channel) WantsOpinion(now time.Time, l Listing) bool {
 		strange = strange || s.State == Unclear
 	}
 	return strange && now.Sub(c.Reading.OpinionAt) >= opinionInterval
+}
+
+// WantsLook reports whether a place is read although the official API of its source, which learns late, was asked about it at now.
+// broadcast is what is live there by that API; empty: none. It is read if that is new, or contradicts what is not watched yet; when it
+// was read long ago, because the API may not know of a start; and while it cannot be read.
+func (c Channel) WantsLook(now time.Time, broadcast string) bool {
+	limit := opinionInterval
+	if c.Reading.usual(now) {
+		limit = Interval
+	}
+	wants := false
+	if broadcast == "" {
+		wants = slices.ContainsFunc(c.Streams, func(f Found) bool { return f.Standing == Wanted || f.Standing == Pending })
+	} else if at := c.find(c.Address.Place(), broadcast); at < 0 {
+		wants = true
+	} else if c.Streams[at].Standing == Over {
+		limit = Interval // it is back, or the API does not know yet that it has ended
+	}
+	return wants || c.Reading.Failures > 0 || now.Sub(c.Reading.ReadAt) >= limit
+}
+
+// Unchanged takes that the official API says nothing new of a place at now.
+func (c *Channel) Unchanged(now time.Time) {
+	c.Decide(now)
+	c.Reading.NextAt = now.Add(UsualInterval)
+}
+
+// Batched makes a place that can be read due again for the official API, which is asked about many at once, also in hours in which
+// nothing begins usually.
+func (c *Channel) Batched(now time.Time) {
+	if c.Reading.Failures == 0 {
+		c.Reading.NextAt = instant.Earliest(c.Reading.NextAt, now.Add(UsualInterval))
+	}
 }
 
 // Merge returns what two answers at the same time say together. The second fills in what the first does not know.
