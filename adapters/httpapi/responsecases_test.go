@@ -15,6 +15,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/incidents"
 	"github.com/stream-monitor/stream-monitor/domain/egress"
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/eventsub"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 	"github.com/stream-monitor/stream-monitor/domain/officialstate"
@@ -237,6 +238,7 @@ func makeTrouble(api *testAPI, id monitor.ID) {
 func blockEgress(api *testAPI, _ monitor.ID) {
 	blocked := egress.Blocked
 	api.egress = []egress.Status{{Name: "proxy.example:3128", Source: monitor.YouTube, RestSec: 1740, Failures: 10, LastFailure: &blocked, Streams: 2, Questions: 9}, {Name: "direct", Source: monitor.YouTube, Budget: 60, PollIntervalSec: 45}}
+	api.eventSub = &eventsub.Status{Transport: "conduit", ConnectedAt: new(ago(3600)), Subscriptions: 4, Missing: 2, UnknownLogins: []string{"nobody"}, MessageAt: new(ago(9)), Failure: new("the socket is lost")}
 	api.youTubeAPI = &officialstate.Status{
 		UnitsUsed: 7001, UnitsPerDay: 10_000, ResetsAt: now.Add(5 * time.Hour), Rounds: officialstate.Rounds{
 			Streams: 120, AskedAt: new(ago(60)), NextAt: new(now.Add(5 * time.Hour)),

@@ -11,6 +11,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/egress"
+	"github.com/stream-monitor/stream-monitor/domain/eventsub"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/officialstate"
 )
@@ -33,6 +34,9 @@ type ServiceInfo struct {
 
 	// TwitchAPI returns how the API of Twitch is asked by all gateways; nil: there are no credentials, or the database does not tell. It may be nil.
 	TwitchAPI func(context.Context) *officialstate.Rounds
+
+	// EventSub returns what Twitch pushes to all gateways; nil: there are no credentials, or the database does not tell. It may be nil.
+	EventSub func(context.Context) *eventsub.Status
 
 	// Tools returns the tools of this gateway, by name. It may run them, within ctx.
 	Tools func(ctx context.Context) map[string]ToolInfo
@@ -75,6 +79,7 @@ type serviceBody struct {
 	Egress        []egress.Status       `json:"egress"`
 	YouTubeAPI    *officialstate.Status `json:"youtube_api"`
 	TwitchAPI     *officialstate.Rounds `json:"twitch_api"`
+	EventSub      *eventsub.Status      `json:"eventsub"`
 	Unauthorized  int64                 `json:"unauthorized"`
 	BlindSpot     *monitor.BlindSpot    `json:"blind_spot"`
 	Settings      []settingBody         `json:"settings"`
@@ -152,6 +157,12 @@ func (h serviceHandlers) read(c *gin.Context) error {
 		if r := h.info.TwitchAPI(c.Request.Context()); r != nil {
 			r.AskedAt, r.NextAt = h.localTimeOrNull(r.AskedAt), h.localTimeOrNull(r.NextAt)
 			body.TwitchAPI = r
+		}
+	}
+	if h.info.EventSub != nil {
+		if e := h.info.EventSub(c.Request.Context()); e != nil {
+			e.ConnectedAt, e.MessageAt = h.localTimeOrNull(e.ConnectedAt), h.localTimeOrNull(e.MessageAt)
+			body.EventSub = e
 		}
 	}
 	if h.info.Tools != nil {

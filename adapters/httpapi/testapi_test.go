@@ -40,6 +40,7 @@ import (
 	workerrequest "github.com/stream-monitor/stream-monitor/application/worker/request"
 	"github.com/stream-monitor/stream-monitor/domain/egress"
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/eventsub"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/feed"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -88,6 +89,7 @@ type testAPI struct {
 	egress      []egress.Status
 	youTubeAPI  *officialstate.Status
 	twitchAPI   *officialstate.Rounds
+	eventSub    *eventsub.Status
 	page        listerFunc // of channels
 
 	serverTimeout time.Duration // of the servers of the feed; 0: none
@@ -172,6 +174,7 @@ func newTestAPI(t testing.TB, change ...func(*testConfig)) *testAPI {
 	info := testInfo()
 	info.Egress = func() []egress.Status { return api.egress }
 	info.YouTubeAPI = func(context.Context) *officialstate.Status { return api.youTubeAPI }
+	info.EventSub = func(context.Context) *eventsub.Status { return api.eventSub }
 	info.TwitchAPI = func(context.Context) *officialstate.Rounds { return api.twitchAPI }
 	api.handlers = must.Get(httpapi.New(httpapi.Services{Monitors: service, Workers: intake.NewWorkerService(api.store, jars, api.workers, func() time.Time { return now }, log), Evidence: records, History: past, Incidents: incidents.NewService(&api.incidents), Feed: api.hub, Routing: routes, Keys: keys, Audit: audit, SessionKeys: keyring.NewSessionKeys(&api.sessionKeys, func() (k keyring.SessionKey) { _, _ = rand.Read(k[:]); return k }), Thumbnails: evidences.NewThumbnails(&api.thumbnails, func() time.Time { return now }), References: newReferences(&api.references, func() time.Time { return now }), CookieJars: jars, IngestLogins: newIngestLogins(&api.logins, func() time.Time { return now }), Channels: newChannels(api, service), Pushes: pushes.NewService(&api.pushes, eventSubSecret, func() time.Time { return api.at }, log), Info: info}, func(context.Context) error {
 		if api.whenChecked != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/doctor"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/eventsub"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/officialstate"
@@ -38,7 +39,7 @@ func runDoctor(ctx context.Context, c *config.Doctor, out console) error {
 	}
 	ok, err := doctor.Doctor{
 		Settings: *c, Now: time.Now(), DatabaseTime: databaseTime, CookieJars: storedCookieJars, Channels: storedChannels, CheckCluster: checkCluster, CheckBucket: checkBucket, AskOpinion: askExample,
-		AskYouTubeAPI: newYouTubeAPI(list, c.YouTube.APIKey).Videos, AskTwitchAPI: newTwitchAPI(list, c.Twitch).Videos, IngestLogins: storedIngestLogins,
+		AskYouTubeAPI: newYouTubeAPI(list, c.YouTube.APIKey).Videos, AskTwitchAPI: newTwitchAPI(list, c.Twitch).Videos, IngestLogins: storedIngestLogins, EventSub: storedEventSub,
 		AskOAuth: func(ctx context.Context) officialstate.Response {
 			_, _, r := youtubeapi.NewOwner(apiClient(list), c.YouTube.OAuthClientID, c.YouTube.OAuthClientSecret).Access(ctx, "1//doctor")
 			return r
@@ -87,6 +88,15 @@ func storedIngestLogins(ctx context.Context, dsn string) ([]ingests.Login, error
 	}
 	logins, err := store.IngestLogins(ctx)
 	return logins, errors.Join(err, store.Close())
+}
+
+func storedEventSub(ctx context.Context, dsn string) (eventsub.State, error) {
+	store, err := postgres.Open(ctx, dsn, postgres.Config{})
+	if err != nil {
+		return eventsub.State{}, err
+	}
+	state, err := store.EventSubState(ctx)
+	return state, errors.Join(err, store.Close())
 }
 
 func storedChannels(ctx context.Context, dsn string) ([]channels.Listed, error) {

@@ -16,23 +16,26 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/channels"
 	"github.com/stream-monitor/stream-monitor/application/ingests"
 	"github.com/stream-monitor/stream-monitor/application/officialstates"
+	"github.com/stream-monitor/stream-monitor/application/pushes"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/officialstate"
 )
 
-// newTwitchAPITasks makes the task of the leader that asks Twitch about streams that wait, with the credentials of an application, and
-// what asks it about channels.
-func (a *assembly) newTwitchAPITasks() ([]supervisor.LeaderTask, map[monitor.SourceName]channels.Batch) {
+// newTwitchAPITasks makes, with the credentials of an application, the tasks of the leader that ask Twitch about streams that wait and let
+// it push what they wait for, and what asks it about channels.
+func (a *assembly) newTwitchAPITasks(pushed *pushes.Service) ([]supervisor.LeaderTask, map[monitor.SourceName]channels.Batch) {
 	c := a.settings.Twitch
 	if c.ClientID == "" {
 		return nil, nil
 	}
-	service := officialstates.NewService(a.store, newTwitchAPI(a.resolving.proxies, c), officialstates.Config{
+	api := newTwitchAPI(a.resolving.proxies, c)
+	service := officialstates.NewService(a.store, api, officialstates.Config{
 		Source: monitor.Twitch, Name: "Twitch API", Setting: "TWITCH_CLIENT_ID", Key: twitchapi.Fingerprint(c.ClientID, c.ClientSecret), PerCall: twitchapi.PerCall, Now: a.clock, Log: a.log,
 	})
-	return []supervisor.LeaderTask{{Name: "official states of Twitch", Every: officialstate.Tick, Run: service.Run}}, map[monitor.SourceName]channels.Batch{monitor.Twitch: service}
+	tasks := append(a.newPushTasks(pushed, api), supervisor.LeaderTask{Name: "official states of Twitch", Every: officialstate.Tick, Run: service.Run})
+	return tasks, map[monitor.SourceName]channels.Batch{monitor.Twitch: service}
 }
 
 // newYouTubeAPITasks makes the tasks of the leader that ask APIs of YouTube: with a key the Data API, with an OAuth client the Live

@@ -38,6 +38,7 @@ func (g *gatewayServer) serviceInfo() *httpapi.ServiceInfo {
 		},
 		YouTubeAPI: g.youTubeAPI,
 		TwitchAPI:  g.twitchAPI,
+		EventSub:   g.eventSub,
 		Tools:      (&toolVersions{watching: c.Watching}).read,
 	}
 }

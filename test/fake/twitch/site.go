@@ -43,6 +43,7 @@ const SubscriberToken = "subscr1ber-t0ken"
 
 // Site is the fake Twitch. It is safe for concurrent use.
 type Site struct {
+	EventSub EventSub
 	mu       sync.Mutex
 	channels map[string]channel
 	helix    Helix
@@ -64,6 +65,11 @@ func New(y *youtube.Server) *Site {
 	mux.HandleFunc("POST gql.twitch.tv/gql", s.api)
 	mux.HandleFunc("POST id.twitch.tv/oauth2/token", s.token)
 	mux.HandleFunc("GET api.twitch.tv/helix/streams", s.streams)
+	for _, at := range []string{"users", "eventsub/subscriptions", "eventsub/conduits", "eventsub/conduits/shards"} {
+		mux.HandleFunc("api.twitch.tv/helix/"+at, s.eventSub)
+	}
+	mux.HandleFunc("GET eventsub.wss.twitch.tv/ws", s.serveSocket)
+	mux.HandleFunc("GET cell-b.wss.twitch.tv/ws", s.serveSocket)
 	y.Host("twitch.tv", mux)
 	y.Host("ttvnw.net", http.HandlerFunc(s.serveMedia))
 	return s

@@ -21,7 +21,7 @@ import (
 )
 
 // hosts are the names that the server answers for, with one level of subdomains.
-var hosts = []string{"youtube.com", "googlevideo.com", "youtu.be", "ytimg.com", "googleapis.com", "twitch.tv", "ttvnw.net", "twitcasting.tv"}
+var hosts = []string{"youtube.com", "googlevideo.com", "youtu.be", "ytimg.com", "googleapis.com", "twitch.tv", "wss.twitch.tv", "ttvnw.net", "twitcasting.tv"}
 
 // expiry is how long media URLs are valid.
 const expiry = 6 * time.Hour

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"strings"
 )
@@ -92,7 +93,16 @@ func (f YouTubeFlags) check() []problem {
 
 // check finds a missing half of the application's credentials.
 func (f TwitchFlags) check() []problem {
-	return missingHalf("twitch-client-id", f.ClientID, "twitch-client-secret", f.ClientSecret)
+	found := missingHalf("twitch-client-id", f.ClientID, "twitch-client-secret", f.ClientSecret)
+	u, err := url.Parse(f.EventSubURL)
+	switch {
+	case f.EventSubURL == "":
+	case f.ClientID == "":
+		found = append(found, problem{"twitch-client-id", "TWITCH_CLIENT_ID (--twitch-client-id) is missing; TWITCH_EVENTSUB_URL needs it"})
+	case err != nil || u.Scheme != "https" || u.User != nil || u.Port() != "" && u.Port() != "443":
+		found = append(found, problem{"twitch-eventsub-url", fmt.Sprintf("TWITCH_EVENTSUB_URL (--twitch-eventsub-url) is %q; accepted is https://HOST on port 443, because Twitch sends nowhere else", f.EventSubURL)})
+	}
+	return found
 }
 
 // missingHalf finds which of two settings is missing that need each other.

@@ -190,6 +190,7 @@ func TestEachSettingAcceptsOnlyItsRange(t *testing.T) {
 		"EVIDENCE_QUARANTINE_RETENTION": {[]string{"1h", "60d"}, []string{"0"}, `accepted is a duration from 1h`},
 		"EVIDENCE_S3_ENDPOINT":          {[]string{"http://127.0.0.1:9000", "https://minio.example.com"}, []string{"minio:9000", "ftp://x"}, `accepted is http(s)://HOST[:PORT]`},
 		"PUBLIC_URL":                    {[]string{"https://monitor.example.com", "http://h:8080/stream-monitor/"}, []string{"monitor.example.com", "https://h?x=1"}, `accepted is http(s)://HOST[:PORT]`},
+		"TWITCH_EVENTSUB_URL":           {nil, []string{"monitor.example.com", "https://h?x=1"}, `accepted is http(s)://HOST[:PORT]`},
 		"EVIDENCE_LINK_KEY":             {[]string{"0123456789abcdef", "0123456789abcdef, fedcba9876543210"}, []string{"hunter2", "hunter2,0123456789abcdef", "hunter2 hunter2 hunter2"}, `accepted are 1 to 4 keys`},
 		"SECRETS_KEY":                   {[]string{"0123456789abcdef", "0123456789abcdef, fedcba9876543210"}, []string{"hunter2", "hunter2,0123456789abcdef", "hunter2 hunter2 hunter2"}, `accepted are 1 to 4 keys`},
 		"MEDIA_ALLOWED_NETWORKS":        {[]string{"10.0.0.0/8", "10.1.2.3, fd00::/8"}, []string{"10.0.0.0/33", "example.com", "10.0.0.0/8,"}, `accepted are CIDRs`},

@@ -107,6 +107,8 @@ type YouTubeFlags struct {
 type TwitchFlags struct {
 	ClientID     string `type:"key" name:"twitch-client-id" env:"TWITCH_CLIENT_ID" placeholder:"ID" help:"Id of an application that is registered at Twitch. The gateway asks the API of Twitch about 100 channels in a call, so that workers run yt-dlp less often and learn of starts sooner. Default: none."`
 	ClientSecret string `type:"key" secret:"" name:"twitch-client-secret" env:"TWITCH_CLIENT_SECRET" help:"Secret of that application. Required with TWITCH_CLIENT_ID."`
+
+	EventSubURL string `type:"httpurl" name:"twitch-eventsub-url" env:"TWITCH_EVENTSUB_URL" placeholder:"URL" help:"Where Twitch reaches the public API, https and port 443, such as https://monitor.example.com: it pushes starts to /eventsub/twitch below. Needs TWITCH_CLIENT_ID. Default: it pushes over a socket that the gateway opens."`
 }
 
 // WatchingFlags name the tools and proxies with which a stream is watched. Every field is

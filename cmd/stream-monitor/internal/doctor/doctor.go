@@ -15,6 +15,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/ingests"
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
+	"github.com/stream-monitor/stream-monitor/domain/eventsub"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/officialstate"
@@ -91,6 +92,9 @@ type Doctor struct {
 	// AskTwitchAPI asks the API of Twitch about channels, as twitchapi.Client does.
 	AskTwitchAPI func(ctx context.Context, logins []string) officialstate.Response
 
+	// EventSub reads what is known of the pushes of Twitch from a database.
+	EventSub func(ctx context.Context, dsn string) (eventsub.State, error)
+
 	// Probers has the prober of each source that has one.
 	Probers map[monitor.SourceName]worker.Prober
 }
@@ -106,7 +110,7 @@ const (
 func (d Doctor) Examine(ctx context.Context, w io.Writer) (ok bool, err error) {
 	var findings []finding
 	checks := []func(context.Context) []finding{
-		d.launcher, toolsCheck{d.Settings, d.Now}.run, d.confinement, d.openFiles, d.database, d.cookieJars, d.channels, d.cluster, d.dataDirectory, d.evidence, d.keys, d.opinion, d.youTubeAPI, d.ingest, d.twitchAPI,
+		d.launcher, toolsCheck{d.Settings, d.Now}.run, d.confinement, d.openFiles, d.database, d.cookieJars, d.channels, d.cluster, d.dataDirectory, d.evidence, d.keys, d.opinion, d.youTubeAPI, d.ingest, d.twitchAPI, d.eventSub,
 	}
 	for _, source := range monitor.Sources {
 		if len(source.Hosts) > 0 { // else its streams are anywhere

@@ -23,6 +23,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 	"github.com/stream-monitor/stream-monitor/domain/channel"
+	"github.com/stream-monitor/stream-monitor/domain/eventsub"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/login"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -53,6 +54,7 @@ type machine struct {
 	oauth      officialstate.Response // of Google's token endpoint
 	twitch     officialstate.Response // of the API of Twitch
 	logins     []ingests.Login
+	eventsub   eventsub.State
 	launcher   error
 }
 
@@ -146,6 +148,13 @@ func (m *machine) askTwitch(answer officialstate.Response) {
 	m.settings.Twitch.ClientID, m.settings.Twitch.ClientSecret, m.twitch = "client", "hunter2t", answer
 }
 
+// pushes sets an application of Twitch, of whose pushes the database knows.
+func (m *machine) pushes(failure string) {
+	m.askTwitch(officialstate.Response{Status: 200})
+	at := func(hour int) time.Time { return time.Date(2026, 11, 30, hour, 0, 0, 0, time.UTC) }
+	m.eventsub = eventsub.State{Client: "client", ConnectedAt: at(10), MessageAt: at(11), Subscriptions: 2, Missing: 3, Failure: failure}
+}
+
 // askOAuth sets an OAuth client, about which Google answers so.
 func (m *machine) askOAuth(answer officialstate.Response) {
 	m.settings.YouTube.OAuthClientID, m.settings.YouTube.OAuthClientSecret, m.oauth = "client", "hunter2e", answer
@@ -183,6 +192,7 @@ func (m *machine) examine() (bool, string) {
 		AskYouTubeAPI: func(context.Context, []string) officialstate.Response { return m.api },
 		AskTwitchAPI:  func(context.Context, []string) officialstate.Response { return m.twitch },
 		AskOAuth:      func(context.Context) officialstate.Response { return m.oauth },
+		EventSub:      func(context.Context, string) (eventsub.State, error) { return m.eventsub, m.database },
 		IngestLogins:  func(context.Context, string) ([]ingests.Login, error) { return m.logins, m.database },
 	}.Examine(m.t.Context(), &report)
 	if err != nil {
@@ -321,9 +331,11 @@ func TestEachProblemIsFound(t *testing.T) {
 			m.askTwitch(officialstate.Response{Detail: "it was asked"})
 			m.settings.Offline = true
 		}, fine, "Twitch API", []string{"not asked"}},
-		"an OAuth client":          {func(m *machine) { m.askOAuth(refusedBy("invalid_grant")) }, fine, "YouTube OAuth client", []string{"Google knows"}},
-		"an OAuth client, unknown": {func(m *machine) { m.askOAuth(refusedBy("invalid_client")) }, fail, "YouTube OAuth client", []string{"HTTP 403: no", "correct YOUTUBE_OAUTH_CLIENT_ID"}},
-		"Google is not reached":    {func(m *machine) { m.askOAuth(officialstate.Response{Detail: "no route"}) }, fail, "YouTube OAuth client", []string{"no route", "check the firewall"}},
+		"pushes of Twitch":           {func(m *machine) { m.pushes("") }, fine, "Twitch pushes", []string{"2 subscriptions by conduit", "connected since 2026-11-30T10:00:00Z", "the newest push at 2026-11-30T11:00:00Z"}},
+		"pushes of Twitch that fail": {func(m *machine) { m.pushes("the socket is lost") }, warn, "Twitch pushes", []string{"3 are missing: the socket is lost", "found without pushes"}},
+		"an OAuth client":            {func(m *machine) { m.askOAuth(refusedBy("invalid_grant")) }, fine, "YouTube OAuth client", []string{"Google knows"}},
+		"an OAuth client, unknown":   {func(m *machine) { m.askOAuth(refusedBy("invalid_client")) }, fail, "YouTube OAuth client", []string{"HTTP 403: no", "correct YOUTUBE_OAUTH_CLIENT_ID"}},
+		"Google is not reached":      {func(m *machine) { m.askOAuth(officialstate.Response{Detail: "no route"}) }, fail, "YouTube OAuth client", []string{"no route", "check the firewall"}},
 		"logins of owners": {func(m *machine) {
 			m.askOAuth(refusedBy("invalid_grant"))
 			m.logins = []ingests.Login{{Name: "studio", Standing: login.Standing{RejectedAt: time.Unix(0, 0)}}, {Name: "other"}}
