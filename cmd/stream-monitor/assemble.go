@@ -148,11 +148,12 @@ func (a *assembly) makeServices(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	askTwitchAPI, batches := a.newTwitchAPITasks()
+	pushed := a.newPushes()
+	askTwitchAPI, batches := a.newTwitchAPITasks(pushed)
 	channelService, findChannels := a.newChannels(audit, batches)
 	a.services = httpapi.Services{
 		Monitors: a.monitors, Workers: a.workers, Evidence: a.evidence, History: history, Incidents: incidentService, Feed: a.feed,
-		Thumbnails: a.thumbnails, References: references.NewService(a.store, newEventID, a.clock), CookieJars: a.jars, IngestLogins: ingests.NewLogins(a.store, newEventID, a.clock), Routing: destinations, Info: a.serviceInfo(), Keys: keys, Audit: audit, SessionKeys: a.sessionKeys, Channels: channelService, Pushes: a.newPushes(),
+		Thumbnails: a.thumbnails, References: references.NewService(a.store, newEventID, a.clock), CookieJars: a.jars, IngestLogins: ingests.NewLogins(a.store, newEventID, a.clock), Routing: destinations, Info: a.serviceInfo(), Keys: keys, Audit: audit, SessionKeys: a.sessionKeys, Channels: channelService, Pushes: pushed,
 	}
 	a.tasks = []supervisor.LeaderTask{
 		sweepEvidence, expireHistory, expireFeed,

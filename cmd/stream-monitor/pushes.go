@@ -19,15 +19,15 @@ func (a *assembly) newPushes() *pushes.Service {
 }
 
 // newPushTasks makes the tasks of the leader that keep the subscriptions, and the messages for as long as they are kept.
-func (a *assembly) newPushTasks(api *twitchapi.Client) []supervisor.LeaderTask {
+func (a *assembly) newPushTasks(service *pushes.Service, api *twitchapi.Client) []supervisor.LeaderTask {
 	cfg := pushes.FollowerConfig{Client: a.settings.Twitch.ClientID}
 	if base := a.settings.Twitch.EventSubURL; base != "" {
 		cfg.Callback = base + "/eventsub/twitch"
 	}
-	follower := pushes.NewFollower(a.services.Pushes, api, api, twitchapi.NewSockets(apiClient(a.resolving.proxies)), cfg)
+	follower := pushes.NewFollower(service, api, api, twitchapi.NewSockets(apiClient(a.resolving.proxies)), cfg)
 	return []supervisor.LeaderTask{
 		{Name: "pushes of Twitch", Every: eventsub.SyncEvery, Run: follower.Run, Lasting: true},
-		{Name: "messages of Twitch", Every: eventsInterval, Run: a.services.Pushes.Expire},
+		{Name: "messages of Twitch", Every: eventsInterval, Run: service.Expire},
 	}
 }
 

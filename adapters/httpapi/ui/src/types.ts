@@ -448,9 +448,21 @@ export interface Service {
   egress?: { name: string; source: string; rest_sec: number; streams: number; questions: number }[] | null; // null: it chooses no addresses
   youtube_api?: YouTubeAPI | null; // null: there is no key
   twitch_api?: OfficialRounds | null; // null: there are no credentials
+  eventsub?: Pushes | null; // null: there are no credentials
   settings: Setting[];
   presets: { name: string; config: Partial<Config> }[];
   sources: { name: string; title: string; prefix: string; takes: string[] }[]; // takes: fields of config that others refuse
+}
+
+// Pushes is what Twitch pushes to all gateways.
+export interface Pushes {
+  transport: "conduit" | "webhook";
+  connected_at: string | null; // null: there is no socket, as with webhooks
+  subscriptions: number;
+  missing: number;
+  unknown_logins: string[];
+  message_at: string | null;
+  failure: string | null;
 }
 
 // OfficialRounds is how the official API of a source is asked by all gateways.

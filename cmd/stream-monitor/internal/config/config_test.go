@@ -273,6 +273,9 @@ func TestSettingsThatContradictEachOtherAreNamed(t *testing.T) {
 		"one key for both APIs (section 8.6)":   {[]string{"serve", "--api-key=" + secret, "--internal-api-key=" + secret}, []string{"INTERNAL_API_KEY"}, "API_KEY (--api-key)"},
 		"a bucket without keys":                 {[]string{"serve", "--evidence-store=s3://evidence"}, []string{"EVIDENCE_S3_ACCESS_KEY", "EVIDENCE_S3_SECRET_KEY"}, "s3://evidence"},
 		"an endpoint of opinions without a key": {[]string{"serve", "--second-opinion-url=https://opinions.example"}, []string{"SECOND_OPINION_KEY"}, "SECOND_OPINION_URL"},
+		"pushes of Twitch to clear text":        {[]string{"serve", "--twitch-client-id=a", "--twitch-client-secret=b", "--twitch-eventsub-url=http://monitor.example"}, []string{"TWITCH_EVENTSUB_URL"}, "accepted is https://HOST on port 443"},
+		"pushes of Twitch to another port":      {[]string{"serve", "--twitch-client-id=a", "--twitch-client-secret=b", "--twitch-eventsub-url=https://monitor.example:8443"}, []string{"TWITCH_EVENTSUB_URL"}, "accepted is https://HOST on port 443"},
+		"pushes of Twitch to no application":    {[]string{"serve", "--twitch-eventsub-url=https://monitor.example"}, []string{"TWITCH_CLIENT_ID"}, "TWITCH_EVENTSUB_URL needs it"},
 		"a worker without what it starts with":  {[]string{"worker"}, []string{"MONITOR_ID", "GENERATION", "GATEWAY_URL", "INTERNAL_API_KEY"}, "is missing"},
 	} {
 		t.Run(name, func(t *testing.T) {

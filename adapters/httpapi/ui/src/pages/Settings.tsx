@@ -17,7 +17,7 @@ import type { Service as ServiceInfo } from "../types";
 import { now } from "../store";
 import { clockDay, number, wholeDuration, zone } from "../time";
 import { useTitle } from "../title";
-import type { OfficialRounds, YouTubeAPI } from "../types";
+import type { OfficialRounds, Pushes, YouTubeAPI } from "../types";
 
 export function Settings() {
   const words = text.value.settings;
@@ -118,6 +118,7 @@ function Service() {
             {service.egress && <Group title={words.groups.egress} facts={service.egress.map((a) => [`${a.name} · ${a.source}`, a.rest_sec > 0 ? words.egressRests(Math.ceil(a.rest_sec / 60)) : words.egressUsed(a.streams, a.questions)])} />}
             {service.youtube_api && <Group title={words.groups.youtubeAPI} facts={[unitsFact(service.youtube_api), ...apiFacts(service.youtube_api)]} />}
             {service.twitch_api && <Group title={words.groups.twitchAPI} facts={apiFacts(service.twitch_api)} />}
+            {service.eventsub && <Group title={words.groups.pushes} facts={pushFacts(service.eventsub)} />}
             <Group title={words.groups.retention} facts={Object.entries(service.retention).map(([key, value]) => field(key, value))} />
           </>
         )}
@@ -161,6 +162,17 @@ function apiFacts(api: OfficialRounds): Fact[] {
     facts.push([words.failure, `${words.kinds[api.failure.kind] ?? api.failure.kind} (${api.failure.detail})`]);
     if (api.next_at) facts.push([words.next, apiTime(api.next_at)]);
   }
+  return facts;
+}
+
+// pushFacts says what Twitch pushes, and why not all.
+function pushFacts(p: Pushes): Fact[] {
+  const words = text.value.settings.pushes;
+  const facts: Fact[] = [[words.way, p.transport === "webhook" ? words.webhook : p.connected_at ? words.socket(apiTime(p.connected_at)) : words.noSocket]];
+  facts.push([words.subscriptions, p.missing > 0 ? words.missing(p.subscriptions, p.missing) : String(p.subscriptions)]);
+  facts.push([words.newest, p.message_at ? apiTime(p.message_at) : words.none]);
+  if (p.unknown_logins.length > 0) facts.push([words.unknown, p.unknown_logins.join(", ")]);
+  if (p.failure) facts.push([words.failure, p.failure]);
   return facts;
 }
 
