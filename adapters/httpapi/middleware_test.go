@@ -21,11 +21,12 @@ import (
 )
 
 func TestEveryAPIRequestNeedsItsKey(t *testing.T) {
-	t.Run("every operation but eight refuses a request without a key", func(t *testing.T) {
+	t.Run("every operation but nine refuses a request without a key", func(t *testing.T) {
 		api := newTestAPI(t)
 		open := map[string]bool{
 			"GET /healthz": true, "GET /readyz": true, "GET /openapi.yaml": true, "GET /evidence/{evidence_id}/{variant}": true,
 			"GET /act/{token}": true, "POST /act/{token}": true, "POST /api/v1/session": true, "DELETE /api/v1/session": true,
+			"POST /eventsub/twitch": true, // which its signature opens
 		}
 		tried := 0
 		for path, item := range document(t).doc.Paths.Map() {
