@@ -43,7 +43,7 @@ func (c *Channel) Read(now time.Time, l Listing, jitter float64) []Event {
 		}
 	}
 	c.Decide(now)
-	c.Reading.NextAt = c.nextAfter(now, l.Streams, jitter)
+	c.Reading.NextAt = c.nextAfter(now, jitter)
 	return events
 }
 
@@ -141,7 +141,7 @@ func (c *Channel) Fail(now time.Time, f Failure, jitter float64) (events []Event
 		events = c.readable(now)
 		r.ReadAt = now
 		c.Decide(now)
-		r.NextAt = c.nextAfter(now, nil, jitter)
+		r.NextAt = c.nextAfter(now, jitter)
 		return events
 	}
 	if r.Failures == 0 {

@@ -47,14 +47,22 @@ func (r Reading) next(now time.Time, jitter float64) time.Time {
 	return now.Add(time.Duration(float64(interval) * (1 - jitterShare*jitter)))
 }
 
-// nextAfter returns when the page is read again after it has shown some streams. One that begins is pushed before the page shows it.
-func (c Channel) nextAfter(now time.Time, streams []Stream, jitter float64) time.Time {
-	next := c.Reading.next(now, jitter)
-	shown := slices.ContainsFunc(streams, func(s Stream) bool { return s.State == Live })
-	if soon := now.Add(pushedInterval); !shown && now.Sub(c.PushedAt) < pushedFor && soon.Before(next) {
-		return soon
+// nextAfter returns when the page is read again after it was read at now.
+func (c Channel) nextAfter(now time.Time, jitter float64) time.Time {
+	return instant.Earliest(c.Reading.next(now, jitter), c.pushDue())
+}
+
+// pushDue returns when the page is read because a start was pushed that it has not shown: a push comes before. Zero: none was.
+func (c Channel) pushDue() time.Time {
+	again := c.Reading.ReadAt.Add(pushedInterval)
+	shown := slices.ContainsFunc(c.Streams, func(f Found) bool { return f.State == Live && f.SeenAt.Equal(c.Reading.ReadAt) })
+	switch {
+	case c.PushedAt.After(c.Reading.ReadAt):
+		return c.PushedAt
+	case c.PushedAt.IsZero() || shown || again.Sub(c.PushedAt) > pushedFor:
+		return time.Time{}
 	}
-	return next
+	return again
 }
 
 // usual reports whether at least usualStarts of the newest streams began around this time of day.
@@ -98,15 +106,16 @@ func (c Channel) WantsOpinion(now time.Time, l Listing) bool {
 
 // WantsLook reports whether a place is read although the official API of its source, which learns late, was asked about it at now.
 // broadcast is what is live there by that API; empty: none. It is read if that is new, or contradicts what is not watched yet; when it
-// was read long ago, because the API may not know of a start; and while it cannot be read.
+// was read long ago, because the API may not know of a start; after a push; and while it cannot be read.
 func (c Channel) WantsLook(now time.Time, broadcast string) bool {
 	limit := opinionInterval
 	if c.Reading.usual(now) {
 		limit = Interval
 	}
-	wants := false
+	push := c.pushDue()
+	wants := !push.IsZero() && !now.Before(push)
 	if broadcast == "" {
-		wants = slices.ContainsFunc(c.Streams, func(f Found) bool { return f.Standing == Wanted || f.Standing == Pending })
+		wants = wants || slices.ContainsFunc(c.Streams, func(f Found) bool { return f.Standing == Wanted || f.Standing == Pending })
 	} else if at := c.find(c.Address.Place(), broadcast); at < 0 {
 		wants = true
 	} else if c.Streams[at].Standing == Over {
@@ -118,7 +127,7 @@ func (c Channel) WantsLook(now time.Time, broadcast string) bool {
 // Unchanged takes that the official API says nothing new of a place at now.
 func (c *Channel) Unchanged(now time.Time) {
 	c.Decide(now)
-	c.Reading.NextAt = now.Add(UsualInterval)
+	c.Reading.NextAt = instant.Earliest(now.Add(UsualInterval), c.pushDue())
 }
 
 // Batched makes a place that can be read due again for the official API, which is asked about many at once, also in hours in which
