@@ -1,5 +1,6 @@
 // Destinations, routes and silences: the objects of the API (openapi.yaml) and its requests.
 import { get, post, request } from "./api";
+import type { Weekday, Window } from "./duty";
 import type { ConditionName, DeliveryAttempt, HintKind, Labels } from "./types";
 
 export type KindName = "webhook" | "slack" | "discord" | "teams" | "line" | "telegram" | "pagerduty" | "ntfy" | "email";
@@ -57,6 +58,7 @@ export interface Match {
   events?: string[];
   conditions?: ConditionName[];
   min_severity?: number;
+  max_severity?: number; // of a silence: what is more severe is told
   monitors?: string[];
   metadata?: Record<string, string>;
   labels?: Labels;
@@ -67,7 +69,9 @@ export interface Route {
   route_id: string;
   name: string;
   match: Match;
+  windows: Window[];
   destinations: string[];
+  on_duty: boolean;
   delay_sec: number;
   repeat_sec: number;
   continue: boolean;
@@ -75,9 +79,9 @@ export interface Route {
   owner: string | null;
 }
 
-export type RouteChange = Partial<Pick<Route, "name" | "match" | "destinations" | "delay_sec" | "repeat_sec" | "continue">>;
+export type RouteChange = Partial<Pick<Route, "name" | "match" | "windows" | "destinations" | "on_duty" | "delay_sec" | "repeat_sec" | "continue">>;
 
-export type Weekday = "mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun";
+export type { Weekday, Window } from "./duty";
 export const weekdays: readonly Weekday[] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 
 export interface Silence {
@@ -86,15 +90,23 @@ export interface Silence {
   from: string;
   to: string | null;
   until_recovered: boolean;
-  window: { weekdays: Weekday[]; start: string; end: string; timezone: string } | null;
+  window: Window | null;
+  skip_until: string | null;
   by: string;
   comment: string;
   state: "scheduled" | "active" | "ended";
   next_at: string | null;
+  everything: boolean;
   owner: string | null;
 }
 
-export type SilenceChange = Partial<Pick<Silence, "match" | "from" | "to" | "until_recovered" | "window" | "by" | "comment">>;
+export type SilenceChange = Partial<Pick<Silence, "match" | "from" | "to" | "until_recovered" | "window" | "skip_until" | "by" | "comment">>;
+
+const highest = 3; // severity
+
+// selectsEverything is true of a silence of every incident of every stream.
+export const selectsEverything = (m: Match): boolean =>
+  ![m.events, m.conditions, m.monitors, Object.keys(m.metadata ?? {}), Object.keys(m.labels ?? {})].some((list) => list?.length) && !m.min_severity && (m.max_severity ?? highest) >= highest;
 
 export interface Test {
   delivered: boolean;
@@ -139,12 +151,13 @@ export const routes = {
   change: (id: string, r: RouteChange) => request<Route>("PATCH", `${v1}/routes/${segment(id)}`, r),
   remove: (id: string) => request<void>("DELETE", `${v1}/routes/${segment(id)}`),
   order: (ids: string[]) => request<{ routes: Route[] }>("PUT", `${v1}/routes/order`, { routes: ids }),
-  explain: (about: { monitor_id?: string; event_type?: string; channel_id?: string; conditions?: string[]; severity?: number }, signal?: AbortSignal) => post<Explanation>(`${v1}/routes/explain`, about, signal),
+  explain: (about: { monitor_id?: string; event_type?: string; channel_id?: string; conditions?: string[]; severity?: number; at?: string }, signal?: AbortSignal) => post<Explanation>(`${v1}/routes/explain`, about, signal),
 };
 
 export const silences = {
   list: (signal?: AbortSignal) => get<{ silences: Silence[] }>(`${v1}/silences`, {}, signal),
   create: (s: SilenceChange) => post<Silence>(`${v1}/silences`, s),
+  change: (id: string, s: SilenceChange) => request<Silence>("PATCH", `${v1}/silences/${segment(id)}`, s),
   end: (id: string) => request<void>("DELETE", `${v1}/silences/${segment(id)}`),
 };
 

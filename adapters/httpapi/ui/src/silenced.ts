@@ -1,4 +1,4 @@
-// Which open incidents a silence holds back. The feed does not tell it, so it is asked for while somebody looks.
+// Which open incidents a silence holds back, and whether one holds back everything. The feed does not tell it, so it is asked for while somebody looks.
 import { effect, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { get } from "./api";
@@ -14,7 +14,11 @@ export interface Held {
 
 export const silenced = signal<ReadonlyMap<string, Held>>(new Map()); // by the ID of the incident
 
+// everything is the silence of every incident of every stream that holds back the longest; null: none does.
+export const everything = signal<Held | null>(null);
+
 interface Silence {
+  everything?: boolean;
   by: string;
   next_at: string | null;
   incidents?: string[];
@@ -40,6 +44,8 @@ export async function readSilenced(): Promise<void> {
   try {
     const { silences } = await get<{ silences: Silence[] }>("/api/v1/silences", { state: "active" });
     silenced.value = heldBy(silences);
+    const [longest] = silences.filter((s) => s.everything).sort((a, b) => endOf(b.next_at) - endOf(a.next_at));
+    everything.value = longest ? { by: longest.by, until: longest.next_at } : null;
   } catch {
     // It is asked again.
   }
@@ -48,7 +54,7 @@ export async function readSilenced(): Promise<void> {
 let watchers = 0;
 let stop = () => {};
 
-// useSilenced keeps silenced as it is at the gateway while there is an open incident to show.
+// useSilenced keeps both as they are at the gateway.
 export function useSilenced(): void {
   useEffect(() => {
     if (watchers++ === 0) stop = watch();
@@ -57,7 +63,7 @@ export function useSilenced(): void {
 }
 
 function watch(): () => void {
-  const wanted = () => isLive.peek() && !document.hidden && incidents.values().some((i) => i.state === "open");
+  const wanted = () => isLive.peek() && !document.hidden;
   const read = () => void (wanted() && readSilenced());
   const timer = setInterval(read, readEveryMs);
   const end = effect(() => {

@@ -1,4 +1,5 @@
 // A browser at a fake gateway.
+import { readFileSync } from "node:fs";
 import { after } from "node:test";
 import { launch } from "./chromium.mjs";
 import { FakeGateway } from "./fakegateway.mjs";
@@ -6,6 +7,23 @@ import { FakeGateway } from "./fakegateway.mjs";
 // All tests of a script share a browser. Each has a context and a gateway of its own.
 const browser = await launch();
 after(() => browser.close());
+
+const axe = readFileSync(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+
+// looks are those in which every page is checked; nothing is still coming in.
+export const looks = [
+  { colorScheme: "light", viewport: { width: 1400, height: 900 }, locale: "en-GB" },
+  { colorScheme: "dark", viewport: { width: 1400, height: 900 }, locale: "ja-JP" },
+  { colorScheme: "dark", viewport: { width: 375, height: 800 }, locale: "en-GB" },
+  { colorScheme: "light", viewport: { width: 375, height: 800 }, locale: "ja-JP" },
+].map((look) => ({ ...look, reducedMotion: "reduce" }));
+
+// barriers are what axe-core finds on the page.
+export async function barriers(page) {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+  return violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(" ")).join(", ")}`);
+}
 
 // open runs a test with a page of a new gateway; prepare fills the gateway before. Errors of the page fail the test.
 export async function open(prepare, run, options = {}) {

@@ -20,11 +20,11 @@ export function destination(n, more = {}) {
 }
 
 export function route(n, more = {}) {
-  return { route_id: id(2, n), name: `Route ${n}`, match: {}, destinations: [destination(1).destination_id], delay_sec: 0, repeat_sec: 0, continue: false, default: false, owner: null, ...more };
+  return { route_id: id(2, n), name: `Route ${n}`, match: {}, windows: [], destinations: [destination(1).destination_id], on_duty: false, delay_sec: 0, repeat_sec: 0, continue: false, default: false, owner: null, ...more };
 }
 
 export function silence(n, more = {}) {
-  return { silence_id: id(3, n), match: { monitors: [monitor(1).monitor_id] }, from: ago(600), to: null, until_recovered: true, window: null, by: "Ann", comment: "the session has no fixed time", state: "active", next_at: null, owner: null, ...more };
+  return { silence_id: id(3, n), match: { monitors: [monitor(1).monitor_id] }, from: ago(600), to: null, until_recovered: true, window: null, skip_until: null, everything: false, by: "Ann", comment: "the session has no fixed time", state: "active", next_at: null, owner: null, ...more };
 }
 
 // fillNotifications gives the gateway what the page of destinations reads and changes. It returns the state.
@@ -41,6 +41,17 @@ export function fillNotifications(gateway) {
       route(2, { name: "night", match: { min_severity: 2, labels: { team: "night" } }, destinations: [id(1, 2)], delay_sec: 300, repeat_sec: 600, continue: true }),
       route(3, { name: "default", default: true }),
     ],
+    duty: {
+      on_duty: ["Ann"],
+      handover_at: ago(-3600),
+      next: ["Ben"],
+      people: [
+        { name: "Ann", destination_id: id(1, 2), windows: [{ weekdays: ["mon", "tue"], start: "22:00", end: "06:00", timezone: "Asia/Tokyo" }] },
+        { name: "Ben", destination_id: id(1, 1), windows: [] },
+      ],
+      overrides: [{ override_id: id(4, 1), person: "Ben", from: ago(-3600), to: ago(-7200), by: "Ann" }],
+      owner: null,
+    },
     silences: [silence(1), silence(2, { match: { min_severity: 1, conditions: ["late"] }, until_recovered: false, window: { weekdays: [], start: "02:00", end: "04:00", timezone: "Asia/Tokyo" }, state: "scheduled", next_at: ago(-20_000), comment: "" })],
     sent: [],
   };
@@ -48,6 +59,10 @@ export function fillNotifications(gateway) {
     "GET /api/v1/destination-kinds": () => ({ kinds }),
     "GET /api/v1/destinations": () => ({ destinations: state.destinations }),
     "GET /api/v1/routes": () => ({ routes: state.routes }),
+    "GET /api/v1/duty": () => state.duty,
+    "PATCH /api/v1/duty": (sent) => Object.assign(state.duty, sent),
+    "POST /api/v1/duty/overrides": (sent) => (state.duty.overrides.push({ override_id: id(4, 9), from: ago(0), ...sent }), state.duty),
+    [`DELETE /api/v1/duty/overrides/${id(4, 1)}`]: () => ((state.duty.overrides = []), {}),
     "GET /api/v1/silences": () => ({ silences: state.silences }),
     "POST /api/v1/destinations": (sent) => push(state.destinations, destination(9, { ...sent, secrets: Object.keys(sent.secrets) })),
     "POST /api/v1/routes": (sent) => insert(state.routes, route(9, sent)),
@@ -69,6 +84,7 @@ export function fillNotifications(gateway) {
     answers[`DELETE /api/v1/destinations/${d.destination_id}`] = () => ((state.destinations = state.destinations.filter((other) => other !== d)), {});
   }
   for (const r of state.routes) answers[`PATCH /api/v1/routes/${r.route_id}`] = (sent) => Object.assign(r, sent);
+  for (const s of state.silences) answers[`PATCH /api/v1/silences/${s.silence_id}`] = (sent) => Object.assign(s, sent);
   for (const s of state.silences) answers[`DELETE /api/v1/silences/${s.silence_id}`] = () => ((s.state = "ended"), {});
   for (const [what, answer] of Object.entries(answers)) {
     gateway.routes.set(what, (sent) => {

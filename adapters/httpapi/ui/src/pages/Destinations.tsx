@@ -5,6 +5,7 @@ import { text, type NotificationWords } from "../i18n";
 import { Allowed, NotAllowed } from "../parts/Allowed";
 import { DestinationForm } from "../parts/DestinationForm";
 import { DestinationTable } from "../parts/DestinationTable";
+import { Duty, DutyForm, OverrideForm } from "../parts/Duty";
 import { Exchange, StatusWord } from "../parts/Exchange";
 import { Explain } from "../parts/Explain";
 import { Glyph } from "../parts/Glyph";
@@ -63,6 +64,7 @@ function All({ words, routing }: { words: NotificationWords; routing: Routing })
           <Allowed to="admin">
             <Routes words={words} routing={routing} />
           </Allowed>
+          <Duty words={words} routing={routing} />
           <Allowed to="operate">
             <Silences words={words} routing={routing} />
           </Allowed>
@@ -72,9 +74,15 @@ function All({ words, routing }: { words: NotificationWords; routing: Routing })
           <Tested words={words} />
         </div>
       </div>
-      {form === "silence" && <SilenceForm words={words} />}
-      {form && form !== "silence" && "destination" in form && <DestinationForm words={words} routing={routing} of={form.destination} />}
-      {form && form !== "silence" && "route" in form && <RouteForm words={words} routing={routing} of={form.route} />}
+      {form === "duty" && <DutyForm words={words} routing={routing} />}
+      {form === "override" && <OverrideForm words={words} routing={routing} />}
+      {typeof form === "object" && form && (
+        <>
+          {"silence" in form && <SilenceForm words={words} of={form.silence} />}
+          {"destination" in form && <DestinationForm words={words} routing={routing} of={form.destination} />}
+          {"route" in form && <RouteForm words={words} routing={routing} of={form.route} />}
+        </>
+      )}
     </>
   );
 }

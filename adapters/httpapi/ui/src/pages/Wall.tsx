@@ -8,6 +8,7 @@ import { text } from "../i18n";
 import { onKey } from "../keyboard";
 import { Glyph } from "../parts/Glyph";
 import { WallHints } from "../parts/Hints";
+import { AllSilenced } from "../parts/OnDuty";
 import { OnAir } from "../parts/OnAir";
 import { Rail } from "../parts/Rail";
 import { Status } from "../parts/Status";
@@ -49,6 +50,7 @@ export function Wall() {
   const nothing = attention.length + recovered.length + waiting.length + on_air.length === 0;
   return (
     <>
+      <AllSilenced />
       <Status />
       <Strip />
       <main class="main" id="main">

@@ -22,10 +22,12 @@ export function Explain({ words, routing }: { words: NotificationWords; routing:
   const severity = useSignal("2");
   const monitor = useSignal("");
   const channel = useSignal("");
+  const at = useSignal(""); // now
   const known = useRead((abort) => (ofChannel ? readChannels(false, mostChannels, abort) : Promise.resolve(null)), [ofChannel]).answer.value?.channels ?? [];
+  const when = at.value ? { at: new Date(at.value).toISOString() } : {};
   const about = ofChannel
-    ? { event_type: what, ...(channel.value ? { channel_id: channel.value } : {}) }
-    : { conditions: [what], severity: Number(severity.value), ...(monitor.value ? { monitor_id: monitor.value } : {}) };
+    ? { ...when, event_type: what, ...(channel.value ? { channel_id: channel.value } : {}) }
+    : { ...when, conditions: [what], severity: Number(severity.value), ...(monitor.value ? { monitor_id: monitor.value } : {}) };
   const { answer, failed } = useRead((abort) => api.explain(about, abort), [JSON.stringify(about), changes.value]);
   return (
     <section class="card" aria-labelledby="explain-title">
@@ -43,6 +45,10 @@ export function Explain({ words, routing }: { words: NotificationWords; routing:
           )}
         </div>
         {ofChannel ? <p class="muted">{words.explainChannel}</p> : <Pick label={words.stream} value={monitor.value} options={[["", words.anyStream], ...streamOptions()]} choose={(value) => (monitor.value = value)} />}
+        <label class="field">
+          <span class="label">{words.explainAt}</span>
+          <input class="input" type="datetime-local" value={at.value} onChange={(e) => (at.value = e.currentTarget.value)} />
+        </label>
         {failed.value !== null && (
           <p class="notice is-warning" role="alert">
             <Glyph name="warning" />

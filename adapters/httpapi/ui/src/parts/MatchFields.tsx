@@ -18,8 +18,10 @@ export function streamOptions(): [string, string][] {
 
 // MatchFields are the fields of a form that choose what is meant. Events and several streams can be chosen by the API only: they
 // stay as they are.
-export function MatchFields({ words, of, severityHint }: { words: NotificationWords; of: Match; severityHint?: string }) {
-  const severities: [string, string][] = [["0", words.anySeverity], ...[1, 2, 3].map((n): [string, string] => [String(n), text.value.common.severity(n)])];
+// A silence also has a limit, above which incidents are told.
+export function MatchFields({ words, of, severityHint, limit = false }: { words: NotificationWords; of: Match; severityHint?: string; limit?: boolean }) {
+  const severity = (n: number): [string, string] => [String(n), text.value.common.severity(n)];
+  const severities: [string, string][] = [["0", words.anySeverity], ...[1, 2, 3].map(severity)];
   const one = of.monitors?.[0] ?? "";
   const streams = streamOptions();
   if (one && !streams.some(([id]) => id === one)) streams.unshift([one, one]);
@@ -28,6 +30,7 @@ export function MatchFields({ words, of, severityHint }: { words: NotificationWo
       <Checks name="conditions" label={words.conditions} chosen={of.conditions ?? []} options={conditionNames().map((name) => [name, conditionWord(name)])} />
       <div class="form-grid">
         <Select name="min_severity" label={words.minSeverity} hint={severityHint} value={String(of.min_severity ?? 0)} options={severities} />
+        {limit && <Select name="max_severity" label={words.maxSeverity} hint={words.maxSeverityHint} value={String(of.max_severity ?? "")} options={[["", words.anySeverity], ...[0, 1, 2].map(severity)]} />}
         <Select name="monitor" label={words.monitors} value={one} options={[["", words.anyStream], ...streams]} />
       </div>
       <LabelsField id="field-labels" label={words.labels} hint={words.labelsHint} of={of.labels} />
@@ -44,6 +47,7 @@ export function matchOf(form: FormData, before: Match): Match {
     events: before.events ?? [],
     conditions: form.getAll("conditions") as ConditionName[],
     min_severity: Number(typed(form, "min_severity")),
+    ...(typed(form, "max_severity") && { max_severity: Number(typed(form, "max_severity")) }),
     monitors: several ? before.monitors! : monitor ? [monitor] : [],
     labels: labelsTyped(typed(form, "labels")),
     metadata: metadataOf(typed(form, "metadata")),

@@ -6,16 +6,18 @@ import type { Routing } from "../routing";
 import type { HintKind } from "../types";
 import { Checks, Dialog, Input, typed } from "./Dialog";
 import { MatchFields, matchOf } from "./MatchFields";
+import { Windows, windowsOf } from "./WindowFields";
 
 export function RouteForm({ words, routing, of }: { words: NotificationWords; routing: Routing; of: Route | null }) {
   const save = (form: FormData) => {
     const change: RouteChange = {
       destinations: form.getAll("destinations").map(String),
+      on_duty: form.has("on_duty"),
       delay_sec: Math.round(Number(typed(form, "delay")) * 60),
       repeat_sec: Math.round(Number(typed(form, "repeat")) * 60),
     };
     if (of?.default) return api.change(of.route_id, change);
-    const route = { ...change, name: typed(form, "name"), match: { ...matchOf(form, of?.match ?? {}), events: eventsIn(form, of?.match.events ?? []), ...hintsIn(form) }, continue: form.has("continue") };
+    const route = { ...change, name: typed(form, "name"), match: { ...matchOf(form, of?.match ?? {}), events: eventsIn(form, of?.match.events ?? []), ...hintsIn(form) }, windows: windowsOf(form), continue: form.has("continue") };
     return of ? api.change(of.route_id, route) : api.create(route);
   };
   const others = of && !of.default ? [{ word: words.remove, ask: words.confirmRemoveRoute(of.name), act: () => api.remove(of.route_id) }] : [];
@@ -29,7 +31,12 @@ export function RouteForm({ words, routing, of }: { words: NotificationWords; ro
           <Checks name="hints" label={words.hints} chosen={of?.match.hints ?? []} options={hintKinds.map((kind) => [kind, text.value.common.hints.kinds[kind]])} />
         </>
       )}
+      {!of?.default && <Windows words={words} label={words.when} hint={words.atAnyTime} of={of?.windows ?? []} />}
       <Checks name="destinations" label={words.to} chosen={of?.destinations ?? []} options={routing.destinations.map((d) => [d.destination_id, d.name])} />
+      <label class="check">
+        <input type="checkbox" name="on_duty" defaultChecked={of?.on_duty ?? false} />
+        {words.whoeverIsOnDuty}
+      </label>
       <div class="form-grid">
         <Input name="delay" label={words.delay} hint={words.delayHint} type="number" min={0} max={1440} step="any" value={String((of?.delay_sec ?? 0) / 60)} />
         <Input name="repeat" label={words.repeat} hint={words.repeatHint} type="number" min={0} max={1440} step="any" value={String((of?.repeat_sec ?? 0) / 60)} />

@@ -8,6 +8,7 @@ import { changed, editing, type Routing } from "../routing";
 import { eventWord } from "./MonitorEvents";
 import { Glyph } from "./Glyph";
 import { conditionWord } from "./State";
+import { windowText } from "./WindowFields";
 
 export function Routes({ words, routing }: { words: NotificationWords; routing: Routing }) {
   return (
@@ -45,10 +46,16 @@ function Row({ words, routing, of, place }: { words: NotificationWords; routing:
           {of.default ? words.isDefault : of.name}
         </b>
         <MatchTags words={words} of={of.match} everything={of.default ? words.everything : words.anything} />
+        {of.windows.map((window) => (
+          <span key={windowText(words, window)} class="tag">
+            <Glyph name="waiting" /> {windowText(words, window)}
+          </span>
+        ))}
       </span>
       <Glyph name="arrow" />
       <span class="tags">
-        {of.destinations.length === 0 && <span class="dim">{words.nobody}</span>}
+        {of.on_duty && <span class="tag">{words.onDuty}</span>}
+        {of.destinations.length === 0 && !of.on_duty && <span class="dim">{words.nobody}</span>}
         {of.destinations.map((id) => (
           <span key={id} class="tag" dir="auto">
             {named(id)}
@@ -85,6 +92,7 @@ export function MatchTags({ words, of, everything }: { words: NotificationWords;
     ...(of.events ?? []).map(eventWord),
     ...(of.conditions ?? []).map(conditionWord),
     ...(of.min_severity ? [words.severityFrom(of.min_severity)] : []),
+    ...(of.max_severity !== undefined ? [words.severityUpTo(text.value.common.severity(of.max_severity))] : []),
     ...(of.monitors ?? []).map((id) => nameOf(namedOf(id, id))),
     ...Object.entries(of.labels ?? {}).map(([name, value]) => `${name}: ${value}`),
     ...Object.entries(of.metadata ?? {}).map(([path, value]) => `${path}=${value}`),

@@ -1,27 +1,42 @@
 import { useSignal } from "@preact/signals";
 import type { NotificationWords } from "../i18n";
-import { silences as api, weekdays, type SilenceChange, type Weekday } from "../notifications";
+import { selectsEverything, silences as api, type Silence, type SilenceChange } from "../notifications";
+import type { NewSilence } from "../routing";
 import { name } from "../settings";
 import { now } from "../store";
-import { Checks, Dialog, Input, Select, typed } from "./Dialog";
+import { Dialog, Input, Select, typed } from "./Dialog";
 import { MatchFields, matchOf } from "./MatchFields";
+import { newWindow, WindowFields, windowOf } from "./WindowFields";
 
-type Lasts = "hours" | "recovered" | "window";
+type Lasts = "hours" | "end" | "recovered" | "window";
 const hourMs = 3_600_000;
+const medium = 1; // what is more severe than this wakes somebody at night
 
-export function SilenceForm({ words }: { words: NotificationWords }) {
-  const lasts = useSignal<Lasts>("hours");
+// SilenceForm makes a silence, or changes one. A new one of the night lets through what is severe.
+export function SilenceForm({ words, of }: { words: NotificationWords; of: Silence | NewSilence }) {
+  const stored = of === "new" || of === "night" ? null : of;
+  const night = of === "night";
+  const lasts = useSignal<Lasts>(night || stored?.window ? "window" : stored?.until_recovered ? "recovered" : stored?.to ? "end" : "hours");
+  const asked = useSignal(false); // whether everything is meant
   const save = (form: FormData) => {
+    const match = matchOf(form, stored?.match ?? {});
+    if (selectsEverything(match) && !form.has("sure")) {
+      asked.value = true;
+      return Promise.reject(words.silencesEverything);
+    }
     name.value = typed(form, "by");
-    const silence: SilenceChange = { match: matchOf(form, {}), by: typed(form, "by"), comment: typed(form, "comment"), from: new Date(now.peek()).toISOString() };
-    if (lasts.value === "hours") silence.to = new Date(now.peek() + Number(typed(form, "hours")) * hourMs).toISOString();
-    if (lasts.value === "recovered") silence.until_recovered = true;
-    if (lasts.value === "window") silence.window = { weekdays: form.getAll("weekdays") as Weekday[], start: typed(form, "start"), end: typed(form, "end"), timezone: typed(form, "timezone") };
-    return api.create(silence);
+    const change: SilenceChange = { match, by: typed(form, "by"), comment: typed(form, "comment") };
+    if (lasts.value === "hours") change.to = new Date(now.peek() + Number(typed(form, "hours")) * hourMs).toISOString();
+    if (lasts.value === "end") change.to = new Date(typed(form, "to")).toISOString();
+    if (lasts.value === "window") change.window = windowOf(form, "");
+    if (lasts.value === "recovered") change.until_recovered = true;
+    if (!stored) return api.create({ ...change, from: new Date(now.peek()).toISOString() });
+    return api.change(stored.silence_id, { to: null, window: null, until_recovered: false, ...change });
   };
+  const window = stored?.window ?? (night ? newWindow() : { ...newWindow(), start: "02:00", end: "04:00" });
   return (
-    <Dialog title={words.addSilence} save={save}>
-      <MatchFields words={words} of={{}} />
+    <Dialog title={stored ? words.changeSilence : night ? words.quietNights : words.addSilence} save={save}>
+      <MatchFields words={words} of={stored?.match ?? (night ? { max_severity: medium } : {})} limit />
       <Select
         name="lasts"
         label={words.howLong}
@@ -29,24 +44,29 @@ export function SilenceForm({ words }: { words: NotificationWords }) {
         value={lasts.value}
         options={[
           ["hours", words.forHours],
+          ["end", words.untilATime],
           ["recovered", words.untilRecovered],
           ["window", words.recurring],
         ]}
         onChange={(value) => (lasts.value = value as Lasts)}
       />
       {lasts.value === "hours" && <Input name="hours" label={words.hours} type="number" min={0} max={8760} step="any" required value="1" />}
-      {lasts.value === "window" && (
-        <>
-          <Checks name="weekdays" label={words.days} chosen={[]} options={weekdays.map((day) => [day, words.weekdays[day]])} />
-          <div class="form-grid">
-            <Input name="start" label={words.start} type="time" required value="02:00" />
-            <Input name="end" label={words.end} type="time" required value="04:00" />
-          </div>
-          <Input name="timezone" label={words.timezone} required value={Intl.DateTimeFormat().resolvedOptions().timeZone} />
-        </>
+      {lasts.value === "end" && <Input name="to" label={words.until} type="datetime-local" required value={localTime(stored?.to ?? now.peek() + hourMs)} />}
+      {lasts.value === "window" && <WindowFields words={words} prefix="" of={window} />}
+      <Input name="comment" label={words.comment} maxLength={500} value={stored?.comment ?? (night ? words.quietNightsComment : "")} />
+      <Input name="by" label={words.by} required maxLength={100} value={stored?.by ?? name.value} />
+      {asked.value && (
+        <label class="check">
+          <input type="checkbox" name="sure" required />
+          {words.silenceEverything}
+        </label>
       )}
-      <Input name="comment" label={words.comment} maxLength={500} />
-      <Input name="by" label={words.by} required maxLength={100} value={name.value} />
     </Dialog>
   );
+}
+
+// localTime is what a field for a day and a time shows, in the viewer's zone.
+export function localTime(at: string | number): string {
+  const time = new Date(at);
+  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }

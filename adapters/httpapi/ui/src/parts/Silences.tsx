@@ -7,6 +7,7 @@ import { changed, editing, type Routing } from "../routing";
 import { Glyph } from "./Glyph";
 import { Stranger } from "./Name";
 import { MatchTags } from "./Routes";
+import { windowText } from "./WindowFields";
 
 export function Silences({ words, routing }: { words: NotificationWords; routing: Routing }) {
   const standing = routing.silences.filter((s) => s.state !== "ended");
@@ -15,10 +16,16 @@ export function Silences({ words, routing }: { words: NotificationWords; routing
       <div class="card-head">
         <h2 id="silences-title">{words.silences}</h2>
         <span class="dim">{words.silencesHint}</span>
-        <button class="btn quiet end" type="button" onClick={() => (editing.value = "silence")}>
-          <Glyph name="plus" />
-          {words.addSilence}
-        </button>
+        <span class="end actions">
+          <button class="btn quiet" type="button" onClick={() => (editing.value = { silence: "night" })}>
+            <Glyph name="waiting" />
+            {words.quietNights}
+          </button>
+          <button class="btn quiet" type="button" onClick={() => (editing.value = { silence: "new" })}>
+            <Glyph name="plus" />
+            {words.addSilence}
+          </button>
+        </span>
       </div>
       {standing.length === 0 ? (
         <p class="card-body muted">{words.noSilence}</p>
@@ -48,9 +55,9 @@ export function Silences({ words, routing }: { words: NotificationWords; routing
 }
 
 function Row({ words, of }: { words: NotificationWords; of: Silence }) {
-  const end = () =>
+  const act = (request: () => Promise<unknown>) =>
     void run(async () => {
-      await api.end(of.silence_id);
+      await request();
       changed();
     });
   return (
@@ -81,9 +88,19 @@ function Row({ words, of }: { words: NotificationWords; of: Silence }) {
         {of.by}
       </td>
       <td class="right">
-        <button class="btn quiet" type="button" onClick={end}>
-          {words.endNow}
-        </button>
+        <span class="actions row-actions">
+          {of.window && of.state === "active" && (
+            <button class="btn quiet" type="button" onClick={() => act(() => api.change(of.silence_id, { skip_until: of.next_at }))}>
+              {words.endOccurrence}
+            </button>
+          )}
+          <button class="btn quiet" type="button" onClick={() => (editing.value = { silence: of })}>
+            {words.change}
+          </button>
+          <button class="btn quiet" type="button" onClick={() => act(() => api.end(of.silence_id))}>
+            {of.window ? words.endSeries : words.endNow}
+          </button>
+        </span>
       </td>
     </tr>
   );
@@ -91,9 +108,6 @@ function Row({ words, of }: { words: NotificationWords; of: Silence }) {
 
 export function untilOf(words: NotificationWords, of: Silence): string {
   if (of.until_recovered) return words.untilRecovered;
-  if (of.window) {
-    const { weekdays, start, end, timezone } = of.window;
-    return words.window(weekdays.length > 0 ? weekdays.map((day) => words.weekdays[day]).join(" ") : words.everyDay, start, end, timezone);
-  }
+  if (of.window) return windowText(words, of.window);
   return of.to ? `${clockDay(of.to, now.peek())} ${zone.value}` : words.noEnd;
 }

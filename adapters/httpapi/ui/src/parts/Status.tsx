@@ -5,6 +5,7 @@ import { duration, number } from "../time";
 import { states } from "../wall";
 import { counts } from "../wallmodel";
 import { Glyph } from "./Glyph";
+import { OnDuty } from "./OnDuty";
 import { stateGlyphs } from "./State";
 
 // Status is the line of counts, and how the link and the checker are.
@@ -50,6 +51,7 @@ function Health() {
         <Beats bars={beats.value.map((b) => b.checker)} live={live} />
         <span>{live && health ? words.checkerState(number.value.format(health.watched), number.value.format(health.late)) : words.checkerUnknown}</span>
       </dd>
+      <OnDuty />
     </dl>
   );
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { open } from "../browser.mjs";
+import { barriers, looks, open } from "../browser.mjs";
 import { incident, monitor } from "../fakegateway.mjs";
 import { destination, fillNotifications, route, silence } from "../fakenotifications.mjs";
 
@@ -103,7 +103,7 @@ test("routes are put into another order, and the default one stays last and has 
     assert.equal(changed.match, undefined);
   }));
 
-test("a route is made of conditions, severity, metadata and delays", () =>
+test("a route is made of conditions, severity, metadata, times, whoever is on duty and delays", () =>
   told(async (page, state) => {
     await page.getByRole("button", { name: "Add a route" }).click();
     const dialog = page.getByRole("dialog");
@@ -112,12 +112,21 @@ test("a route is made of conditions, severity, metadata and delays", () =>
     await dialog.getByLabel("Least severity").selectOption("2");
     await dialog.getByLabel("Only with this metadata").fill("channel_name=Orbit Live, venue.city=Osaka");
     await dialog.getByLabel("Only with these labels").fill("team=night, late\nshow=朝の番組");
+    await dialog.getByRole("button", { name: "Add a time" }).click();
+    await dialog.getByRole("button", { name: "Add a time" }).click();
+    const [removed, night] = [dialog.getByRole("group", { name: "Only at these times 1" }), dialog.getByRole("group", { name: "Only at these times 2" })];
+    for (const day of ["Fri", "Sat"]) await night.getByLabel(day).check();
+    await night.getByLabel("From").fill("23:00");
+    await night.getByLabel("Time zone").fill("Asia/Tokyo");
+    await removed.getByRole("button", { name: "Remove" }).click();
     await dialog.getByLabel("Slack #live-ops").check();
+    await dialog.getByLabel("Whoever is on duty").check();
     await dialog.getByLabel("Wait before telling, min").fill("5");
     await dialog.getByLabel("Go on to the next routes").check();
     await dialog.getByRole("button", { name: "Save" }).click();
     assert.deepEqual(await sentTo(state, "POST /api/v1/routes"), {
-      destinations: [destination(1).destination_id], delay_sec: 300, repeat_sec: 0, name: "night", continue: true,
+      destinations: [destination(1).destination_id], on_duty: true, delay_sec: 300, repeat_sec: 0, name: "night", continue: true,
+      windows: [{ weekdays: ["fri", "sat"], start: "23:00", end: "06:00", timezone: "Asia/Tokyo" }],
       match: { events: [], conditions: ["black"], min_severity: 2, monitors: [], labels: { team: "night, late", show: "朝の番組" }, metadata: { channel_name: "Orbit Live", "venue.city": "Osaka" } },
     });
   }));
@@ -141,10 +150,110 @@ test("a silence until recovery names one stream, and one that stands can be ende
     await dialog.getByRole("button", { name: "Save" }).click();
     const sent = await sentTo(state, "POST /api/v1/silences");
     assert.deepEqual([sent.until_recovered, sent.match.monitors, sent.to, sent.by], [true, [monitor(2).monitor_id], undefined, "Ann"]);
-    await row(page, "every day, 02:00 to 04:00 Asia/Tokyo").getByRole("button", { name: "End now" }).click();
+    await row(page, "every day, 02:00 to 04:00 Asia/Tokyo").getByRole("button", { name: "End for good" }).click();
     await sentTo(state, `DELETE /api/v1/silences/${silence(2).silence_id}`);
     await row(page, "every day, 02:00 to 04:00 Asia/Tokyo").waitFor({ state: "detached" });
   }));
+
+test("only what is severe at night is one form", () =>
+  told(async (page, state) => {
+    await page.getByRole("button", { name: "Only severe at night" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Time zone").fill("Asia/Tokyo");
+    await dialog.getByLabel("By", { exact: true }).fill("Ann");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    const sent = await sentTo(state, "POST /api/v1/silences");
+    assert.deepEqual([sent.match.max_severity, sent.window, sent.comment], [1, { weekdays: [], start: "22:00", end: "06:00", timezone: "Asia/Tokyo" }, "only what is severe at night"]);
+  }));
+
+test("a silence is changed, one occurrence of it ends, and one of everything asks", () =>
+  told(async (page, state) => {
+    Object.assign(state.silences[1], { state: "active", next_at: "2026-12-01T19:00:00Z" });
+    const nightly = row(page, "every day, 02:00 to 04:00 Asia/Tokyo");
+    await nightly.getByRole("button", { name: "End this time" }).click();
+    assert.deepEqual(await sentTo(state, `PATCH /api/v1/silences/${silence(2).silence_id}`), { skip_until: "2026-12-01T19:00:00Z" });
+    await nightly.getByRole("button", { name: "Change" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Late start").uncheck();
+    await dialog.getByLabel("Least severity").selectOption("0");
+    await dialog.getByLabel("To", { exact: true }).fill("05:00");
+    state.sent.length = 0;
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.getByRole("alert").getByText("nobody is told of anything").waitFor();
+    assert.ok(!state.sent.some(([what]) => what.startsWith("PATCH")));
+    await dialog.getByLabel("Yes, silence everything").check();
+    await dialog.getByRole("button", { name: "Save" }).click();
+    const sent = await sentTo(state, `PATCH /api/v1/silences/${silence(2).silence_id}`);
+    assert.deepEqual([sent.match.conditions, sent.window.end, sent.to, sent.until_recovered, sent.by], [[], "05:00", null, false, "Ann"]);
+  }));
+
+test("the plan says who is on duty, and somebody is put in the place of it", () =>
+  told(async (page, state) => {
+    const card = page.getByRole("region", { name: "On duty" });
+    await card.getByText(/until .+, then Ben/).waitFor();
+    await card.getByText("Mon Tue, 22:00 to 06:00 Asia/Tokyo").waitFor();
+    await card.getByRole("button", { name: "Put on duty" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Person").selectOption("Ben");
+    await dialog.getByLabel("Until").fill("2999-01-01T06:00");
+    await dialog.getByLabel("By", { exact: true }).fill("Ann");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    const override = await sentTo(state, "POST /api/v1/duty/overrides");
+    assert.deepEqual([override.person, override.to, override.from, override.by], ["Ben", "2998-12-31T21:00:00.000Z", undefined, "Ann"]);
+    await dialog.waitFor({ state: "detached" });
+    await card.getByRole("button", { name: "Remove: Ben" }).first().click();
+    await sentTo(state, `DELETE /api/v1/duty/overrides/${state.duty.overrides[0]?.override_id ?? "0190a5d4-2a3b-7d8a-9c1d-000000000001"}`);
+  }));
+
+test("the weekly plan is changed as a whole", () =>
+  told(async (page, state) => {
+    await page.getByRole("button", { name: "Change the plan" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("group", { name: "Ben", exact: true }).getByRole("button", { name: "Remove this person" }).click();
+    await dialog.getByRole("button", { name: "Add a person" }).click();
+    const third = dialog.getByRole("group", { name: "Person 2" });
+    await third.getByLabel("Name").fill("千夏");
+    await third.getByLabel("Told at").selectOption({ label: "LINE 当番グループ" });
+    assert.equal(await third.getByRole("option", { name: "Northline automation" }).count(), 0); // a webhook
+    await third.getByLabel("Sun").check();
+    await third.getByLabel("Time zone").fill("Asia/Tokyo");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    const { people } = await sentTo(state, "PATCH /api/v1/duty");
+    assert.deepEqual(people, [
+      { name: "Ann", destination_id: destination(2).destination_id, windows: [{ weekdays: ["mon", "tue"], start: "22:00", end: "06:00", timezone: "Asia/Tokyo" }] },
+      { name: "千夏", destination_id: destination(2).destination_id, windows: [{ weekdays: ["sun"], start: "22:00", end: "06:00", timezone: "Asia/Tokyo" }] },
+    ]);
+  }));
+
+test("the wall says who is on duty, and that everything is silenced", () =>
+  open(
+    (gateway) => {
+      gateway.monitors.set(monitor(1).monitor_id, monitor(1));
+      const state = fillNotifications(gateway);
+      state.silences = [silence(1, { match: {}, everything: true, next_at: state.duty.handover_at, incidents: [] })];
+    },
+    async (page, gateway) => {
+      await page.goto(gateway.url);
+      await page.getByRole("definition").filter({ hasText: /^Ann until / }).waitFor();
+      await page.getByRole("alert").filter({ hasText: "Everything is silenced. By Ann, until" }).waitFor();
+    },
+  ));
+
+const forms = { "en-GB": ["Add a route", "Only severe at night", "Put on duty", "Change the plan"], "ja-JP": ["ルートを追加", "夜間は重大なものだけ", "当番を交代", "予定を変更"] };
+for (const look of looks) {
+  test(`no form has a barrier: ${look.colorScheme}, ${look.viewport.width} px, ${look.locale}`, () =>
+    told(async (page) => {
+      for (const name of forms[look.locale]) {
+        await page.getByRole("button", { name, exact: true }).focus();
+        await page.keyboard.press("Enter");
+        await page.getByRole("dialog").waitFor();
+        assert.deepEqual(await barriers(page), [], name);
+        await page.keyboard.press("Escape");
+        await page.getByRole("dialog").waitFor({ state: "detached" });
+        assert.equal(await page.evaluate(() => document.activeElement.textContent.trim()), name); // the focus is back
+      }
+    }, look));
+}
 
 test("a phone shows everything within its width", () =>
   told(

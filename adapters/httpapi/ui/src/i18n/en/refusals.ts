@@ -40,6 +40,7 @@ export const refusals = {
     NOBODY_TOLD: "Nobody would be told of this stream: no route leads its alerts to anybody.",
     DESTINATION_NOT_FOUND: "There is no such destination.",
     SILENCE_NOT_FOUND: "There is no such silence.",
+    OVERRIDE_NOT_FOUND: "There is no such override of duty; it may be over.",
     DELIVERY_NOT_FOUND: "This delivery does not exist, or is no longer kept.",
     EVENT_NOT_FOUND: "There is no such event.",
     NAME_TAKEN: "This name is in use already.",

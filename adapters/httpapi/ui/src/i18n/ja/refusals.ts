@@ -41,6 +41,7 @@ export const refusals: Words["refusals"] = {
     NOBODY_TOLD: "この配信の通知は誰にも届きません。アラートを通知先へ送るルートがありません。",
     DESTINATION_NOT_FOUND: "この通知先は見つかりません。",
     SILENCE_NOT_FOUND: "このミュートは見つかりません。",
+    OVERRIDE_NOT_FOUND: "その当番の交代はありません。終了した可能性があります。",
     DELIVERY_NOT_FOUND: "この通知は見つからないか、保存期間を過ぎています。",
     EVENT_NOT_FOUND: "このイベントは見つかりません。",
     NAME_TAKEN: "この名前はすでに使われています。",
