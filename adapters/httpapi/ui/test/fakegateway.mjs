@@ -85,7 +85,7 @@ const roles = ["view", "operate", "admin"];
 // neededFor is the role that a request needs (section 12.4).
 function neededFor(method, path) {
   if (method === "GET" || /^\/api\/v1\/(session|evidence\/[^/]+\/link|thumbnails\/watch|routes\/explain)$/.test(path)) return "view";
-  return /^\/api\/v1\/(monitors|channels|incidents|silences|duty/overrides|deliveries|preview|webhooks|evidence)\b/.test(path) ? "operate" : "admin";
+  return /^\/api\/v1\/(monitors|channels|incidents|silences|duty\/overrides|deliveries|preview|webhooks|evidence)\b/.test(path) ? "operate" : "admin";
 }
 
 export class FakeGateway {
