@@ -241,7 +241,7 @@ func (s *Site) serveSocket(w http.ResponseWriter, r *http.Request) {
 	})
 	defer unused.Stop()
 	for {
-		frame := ""
+		var frame string
 		select {
 		case frame = <-one.frames:
 		case <-time.After(10 * time.Second):

@@ -60,7 +60,9 @@ func TestTwitchPushesStartsOverASocket(t *testing.T) { // S28
 	expect.Equal(t, "sockets that are closed", site.CloseSockets(4000), 1)
 	waitLog(t, env.Service, time.Minute, hasPrefix("Twitch pushes starts again"))
 	expect.Equal(t, "sockets that are asked for another", site.AskToReconnect(), 1)
-	eventually(t, time.Minute, "there is another socket", func() bool { return site.Push("pushed", "stream.offline") == 1 && pushedOf(t, env)["message_at"] != nil })
+	eventually(t, time.Minute, "there is another socket", func() bool {
+		return site.Push("pushed", "stream.offline") == 1 && pushedOf(t, env)["message_at"] != nil
+	})
 
 	stream := must.Get(env.Library.Start(t.Context(), livestream.Config{Preroll: time.Minute}))(t)
 	site.Broadcast("pushed", stream)
