@@ -255,6 +255,7 @@ func TestWhenAPlaceIsReadAlthoughItsAPIHasAnswered(t *testing.T) { // section 20
 		streams []channel.Found
 		live    string
 		read    time.Duration // ago
+		pushed  time.Duration // ago; 0: never
 		want    bool
 	}{
 		"nothing is live":                                {read: 59 * time.Minute},
@@ -270,12 +271,19 @@ func TestWhenAPlaceIsReadAlthoughItsAPIHasAnswered(t *testing.T) { // section 20
 		"one that has ended just now":                    {live: "1", streams: stream(channel.Over), read: 9 * time.Minute},
 		"one that waits for room, and the API is silent": {streams: stream(channel.Wanted), want: true},
 		"one that waits for room":                        {live: "1", streams: stream(channel.Wanted)},
+		"a start was pushed since":                       {read: 2 * time.Minute, pushed: time.Minute, want: true},
+		"a start was pushed before, and is not shown":    {read: 30 * time.Second, pushed: time.Minute, want: true},
+		"but it was read just now":                       {read: 29 * time.Second, pushed: time.Minute},
+		"a start was pushed long ago":                    {read: time.Minute, pushed: 4 * time.Minute},
 		"one that a person has stopped":                  {streams: stream(channel.Skipped)},
 	} {
 		if c.read >= 0 {
 			c.reading.ReadAt = now.Add(-c.read)
 		}
 		ch := channel.Channel{Address: channel.Address(twitchURL), Reading: c.reading, Streams: c.streams}
+		if c.pushed > 0 {
+			ch.PushedAt = now.Add(-c.pushed)
+		}
 		if got := ch.WantsLook(now, c.live); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
