@@ -32,6 +32,7 @@ export const refusals: Words["refusals"] = {
     RANGE_NOT_SATISFIABLE: "ファイルにその範囲はありません。",
     COOKIE_JAR_NOT_FOUND: "このログイン情報はありません。",
     INGEST_LOGIN_NOT_FOUND: "このログインはありません。",
+    EVENTSUB_SIGNATURE_INVALID: "Twitchからこのゲートウェイへのメッセージではありません。",
     COOKIE_JAR_IN_USE: "監視中の配信またはチャンネルがこのログイン情報を使っています。",
     REFERENCE_NOT_FOUND: "この参照画像は見つかりません。",
     CHANNEL_NOT_FOUND: "このチャンネルは見つかりません。",
