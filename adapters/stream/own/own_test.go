@@ -257,6 +257,30 @@ func TestCredentialsGoToTheOriginOfTheStreamAtEachHop(t *testing.T) { // section
 }
 
 // TestATokenIsAskedForBeforeItExpiresAndOnceWhenItIsRefused reads a stream every 10 s for a time. Each token works for a minute.
+// MediaMTX names a session in the query of each URL of a multivariant playlist, and answers 401 when it is over.
+func TestARefusedSessionOfTheServerIsNoRefusalOfCredentials(t *testing.T) { // section 5.7
+	f := &fake{answer: func(string, map[string]string) (string, int) { return "", http.StatusUnauthorized }}
+	for name, c := range map[string]struct {
+		url    string
+		secret monitor.StreamSecret
+		want   watch.FailureKind
+	}{
+		"a session":                             {"https://cdn.example/low.m3u8?session=1", monitor.StreamSecret{}, watch.FailureRefused},
+		"a session, and credentials":            {"https://cdn.example/low.m3u8?session=1", monitor.StreamSecret{Headers: map[string]string{"x-key": "k"}}, watch.FailureDenied},
+		"a session, and a copied query":         {"https://cdn.example/low.m3u8?session=1", monitor.StreamSecret{Query: "?t=1", CopyQuery: true}, watch.FailureDenied},
+		"a session of another server":           {"https://other.example/low.m3u8?session=1", monitor.StreamSecret{Headers: map[string]string{"x-key": "k"}}, watch.FailureRefused},
+		"no session":                            {"https://cdn.example/low.m3u8", monitor.StreamSecret{}, watch.FailureDenied},
+		"the stream itself, with its own query": {"https://cdn.example/live.m3u8", monitor.StreamSecret{Query: "?t=1"}, watch.FailureDenied},
+	} {
+		m := own.Source(tools(f)).Media("hls+https://cdn.example/live.m3u8")
+		p := m.ReadPlaylist(request.WithSecret(t.Context(), c.secret), c.url)
+		if p.Failure == nil || p.Failure.Kind != c.want {
+			t.Errorf("%s: %v, want %s", name, p.Failure, c.want)
+		}
+		m.Close()
+	}
+}
+
 func TestATokenIsAskedForBeforeItExpiresAndOnceWhenItIsRefused(t *testing.T) { // section 5.7
 	const u, token = monitor.StreamURL("hls+https://cdn.example/live.m3u8"), "https://tokens.example/t?key=s3cr3t"
 	synctest.Test(t, func(t *testing.T) {

@@ -223,14 +223,18 @@ func (s *session) send(ctx context.Context, rawURL string, do func(context.Conte
 }
 
 // denied reports whether a server refuses the credentials of a request. Some say so by 410 (Gone) of a query that is used up.
+// A server may also give the URLs in a manifest a query of their own, for a session. If that is all that a request carried, only
+// the manifest itself tells whether anybody is let in: read again, it names another session.
 func (c credentials) denied(rawURL string, err error) bool {
 	failure, ok := errors.AsType[*watch.Failure](err)
 	if !ok {
 		return false
 	}
+	_, query, _ := strings.Cut(rawURL, "?")
+	carried := c.goWith(rawURL) || c.header != nil && sameOrigin(rawURL, c.url)
 	switch failure.Status {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return true
+		return carried || query == ""
 	case http.StatusGone:
 		return c.goWith(rawURL)
 	}
