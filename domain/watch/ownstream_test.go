@@ -24,6 +24,7 @@ func TestTimelinesOfAStreamOfOnesOwn(t *testing.T) { // sections 5.7 and 7.6
 	follow(t, []timeline{
 		{"its playlist is gone, and comes back", []option{ownStream, mountGone(95, 300)}, 0, 600, started + ", 155 segment_error since 95 for 60 by manifest", nil},
 		{"its credentials are refused", []option{ownStream, deniedAs(watch.FailureDenied, 95, 900)}, 0, 1200, started + ", 155 segment_error since 95 for 60 by denied", nil},
+		{"it names other URLs now, and denies the old ones", []option{ownStream, noPlaylistIn("media.test/1/", 95, 600), failing(watch.FailureDenied)}, 0, 600, started, nil},
 		{"its token expires", []option{ownStream, deniedAs(watch.FailureToken, 95, 900)}, 0, 1200, started + ", 155 segment_error since 95 for 60 by token", nil},
 		{"its token expires after the scheduled end", []option{ownStream, scheduledEnd(50), deniedAs(watch.FailureToken, 95, 900)}, 0, 1200, started + ", 155 segment_error since 95 for 60 by token", nil},
 		{"its credentials are wrong from the beginning", []option{ownStream, says(watch.Denied, 0, never)}, 0, 600, "0 error by access_denied", nil},
