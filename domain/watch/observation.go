@@ -275,7 +275,9 @@ const (
 )
 
 // renewsURL reports whether the failure asks for a new URL (decision S7). The manifest of a stream of one's own may name others.
-func (k FailureKind) renewsURL() bool { return k == FailureExpired || k == FailureRefused || k == FailureDenied }
+func (k FailureKind) renewsURL() bool {
+	return k == FailureExpired || k == FailureRefused || k == FailureDenied
+}
 
 // denial returns the value of event.Outage.Failure for a refusal by the broadcaster's own server; "": it is none.
 func (k FailureKind) denial() string {
