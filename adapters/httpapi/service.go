@@ -97,7 +97,9 @@ type sourceBody struct {
 // newSourceBody has the fields of config that some sources take and others refuse.
 func newSourceBody(s monitor.Source) sourceBody {
 	takes := []string{}
-	for field, taken := range map[string]bool{"http_headers": s.TakesHeaders, "cookie_jar": len(s.Login) > 0} {
+	for field, taken := range map[string]bool{
+		"http_headers": s.TakesHeaders, "cookie_jar": len(s.Login) > 0 || s.TakesToken, "token_url": s.TakesToken, "copy_query": s.TakesToken,
+	} {
 		if taken {
 			takes = append(takes, field)
 		}
