@@ -12,17 +12,20 @@ func TestThePartsWithoutABrowser(t *testing.T) {
 	node(t, nil, "npm", "test", "--silent")
 }
 
-// TestThePagesWithAGatewayOfMemory runs the scripts one after the other: each browser
-// needs a whole core.
 func TestThePagesWithAGatewayOfMemory(t *testing.T) {
+	t.Parallel()
 	for _, script := range scripts(t, "test/pages") {
-		t.Run(filepath.Base(script), func(t *testing.T) { node(t, nil, "node", "--test", script) })
+		t.Run(filepath.Base(script), func(t *testing.T) {
+			t.Parallel()
+			node(t, nil, "node", "--test", script)
+		})
 	}
 }
 
 // TestThePagesWithTheRealGateway tells the story of a stream beside everything else, at
 // gateways of their own: one of them hangs and restarts.
 func TestThePagesWithTheRealGateway(t *testing.T) {
+	t.Parallel()
 	all := scripts(t, "test/real")
 	story, others := slices.DeleteFunc(slices.Clone(all), func(s string) bool { return !isStory(s) }), slices.DeleteFunc(all, isStory)
 	for name, group := range map[string][]string{"story": story, "others": others} {

@@ -3,6 +3,7 @@ package dashboard_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -22,7 +23,16 @@ var (
 	nodePath string // PATH with node
 )
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
+// atOnce is the value of -parallel. A browser needs half a core, and the story of a stream waits for much.
+const atOnce = "3"
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", atOnce); err != nil {
+		os.Exit(fail(err))
+	}
+	os.Exit(run(m))
+}
 
 func run(m *testing.M) int {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
