@@ -68,6 +68,7 @@ async function register(page, { words, video, title, channel }) {
   const { stream_url, callback_url } = await control("broadcast", { video, title });
   await goTo(page, words.shell.register);
   const sees = page.getByRole("region", { name: words.register.sees });
+  await page.locator("input[name=told]").nth(1).check(); // no route tells anybody yet
   await page.getByLabel(words.register.url).fill(stream_url);
   await sees.locator(".facts, .is-warning").first().waitFor();
   while (!(await sees.getByText(title, { exact: true }).isVisible())) { // a busy platform did not answer in time
@@ -81,7 +82,6 @@ async function register(page, { words, video, title, channel }) {
   await page.getByLabel(fields.channel_name, { exact: true }).fill(channel);
   await page.getByLabel(fields.check_interval_sec, { exact: true }).fill("2");
   await page.getByLabel(fields.blackout_threshold_sec, { exact: true }).fill(String(thresholdSec));
-  await page.locator("input[name=told]").nth(1).check();
   await page.getByLabel(words.register.callback, { exact: true }).fill(callback_url);
   await page.getByRole("button", { name: words.register.test, exact: true }).click();
   await page.locator(".trial-head", { hasText: words.register.delivered }).getByText("204").waitFor();
