@@ -14,6 +14,7 @@ import (
 // The whole life of two stations: no encoder at first, sound, silence, sound, an encoder that is gone for longer than a minute
 // and comes back, and the end after the scheduled one. Exact times: adapters/stream/icy and domain/watch, in virtual time.
 func TestAnAudioStreamIsWatchedFromItsStartToItsEnd(t *testing.T) { // sections 5.6 and 7.6
+	t.Parallel()
 	const silence, silenceBack = "alert.silence", "alert.silence_recovered"
 	env := startEnv(t, "MEDIA_ALLOWED_NETWORKS=127.0.0.0/8")
 	for name, c := range map[string]struct {

@@ -16,6 +16,7 @@ import (
 
 // The HLS needs a token for every request, which works for half a minute. The DASH needs a header field and a query.
 func TestAStreamOfOnesOwnIsWatchedFromItsStartToItsEnd(t *testing.T) { // sections 5.7 and 7.6
+	t.Parallel()
 	env := startEnv(t, "MEDIA_ALLOWED_NETWORKS=127.0.0.0/8")
 	tokens, plain := cdn.New(), cdn.New()
 	t.Cleanup(tokens.Close)

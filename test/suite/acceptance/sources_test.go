@@ -32,6 +32,7 @@ type site struct {
 }
 
 func TestStreamsOfOtherSitesAreWatchedFromTheirStartToTheirEnd(t *testing.T) { // S25, S26
+	t.Parallel()
 	tw, tc := twitch.New(shared.YouTube), twitcasting.New(shared.YouTube)
 	const login, user = "acceptance_login", "c:acceptance"
 	tw.Set(login, twitch.NotLive)
