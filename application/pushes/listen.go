@@ -24,7 +24,8 @@ func (f *Follower) listen(ctx context.Context) {
 	for ctx.Err() == nil {
 		began := time.Now()
 		socket, welcome, err := f.open(ctx, at)
-		if retire(); err == nil {
+		if err == nil {
+			retire()
 			f.note(ctx, listening, nil, func(s *eventsub.State) { s.Connect(welcome.Session, f.service.now()) })
 			at, err = f.read(ctx, socket, welcome.Silence)
 		}
@@ -41,7 +42,7 @@ func (f *Follower) listen(ctx context.Context) {
 		if socket != nil {
 			socket.Close()
 		}
-		at, retire = eventsub.Socket, func() {}
+		at = eventsub.Socket
 		f.note(ctx, listening, err, func(s *eventsub.State) { s.Disconnect(welcome.Session) })
 		if failures++; time.Since(began) >= eventsub.SteadyAfter {
 			failures = 1
