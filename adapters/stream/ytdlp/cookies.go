@@ -10,7 +10,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// loginRefused is what yt-dlp warns of when YouTube has deleted the cookies of the login. It then goes on without them.
+// loginRefused is what yt-dlp warns of when the site has deleted the cookies of the login. It then goes on without them.
 const loginRefused = "cookies are no longer valid"
 
 // maxCookies limits what is read of the file that a run has left, in bytes.
@@ -37,13 +37,13 @@ func usedBy(answer watch.Resolution, jar cookie.Jar, file *os.File, stderr []byt
 	return use
 }
 
-// withoutLogin returns an answer that yt-dlp got without the login of a jar. Whether the stream is for
+// withoutLogin returns an answer that yt-dlp got from a site without the login of a jar. Whether the stream is for
 // members, or private, was known before: that it cannot be seen says nothing of the stream.
-func withoutLogin(answer watch.Resolution, name string) watch.Resolution {
+func withoutLogin(answer watch.Resolution, site, name string) watch.Resolution {
 	switch answer.State {
 	case watch.Private, watch.AgeRestricted, watch.MembersOnly:
 		answer.State = watch.LoginLost
-		answer.Detail = pythontool.OneLine("YouTube needs a login here, and the cookie jar " + name + " has none that it accepts; upload its cookies again: " + answer.Detail)
+		answer.Detail = pythontool.OneLine(site + " needs a login here, and the cookie jar " + name + " has none that it accepts; upload its cookies again: " + answer.Detail)
 	}
 	return answer
 }

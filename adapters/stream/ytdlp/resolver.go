@@ -116,7 +116,7 @@ func (r *Resolver) Resolve(ctx context.Context, url monitor.StreamURL) watch.Res
 	return answer
 }
 
-// run runs yt-dlp once. If YouTube rejects the cookies, and there are newer ones, it runs it once more.
+// run runs yt-dlp once. If the site rejects the cookies, and there are newer ones, it runs it once more.
 func (r *Resolver) run(ctx context.Context, url monitor.StreamURL, limit time.Duration, prints []string) (answer watch.Resolution, conclusive bool) {
 	began := time.Now()
 	answer, conclusive, newer := r.runOnce(ctx, url, limit, prints)
@@ -126,7 +126,7 @@ func (r *Resolver) run(ctx context.Context, url monitor.StreamURL, limit time.Du
 	return answer, conclusive
 }
 
-// runOnce runs yt-dlp with the cookies of ctx, if it has a jar. newer reports that YouTube rejects them, and that newer ones are
+// runOnce runs yt-dlp with the cookies of ctx, if it has a jar. newer reports that the site rejects them, and that newer ones are
 // known by now. A run that was ended returns no cookies: it may have been writing them.
 func (r *Resolver) runOnce(ctx context.Context, url monitor.StreamURL, limit time.Duration, prints []string) (answer watch.Resolution, conclusive, newer bool) {
 	tool := r.tool
@@ -152,12 +152,12 @@ func (r *Resolver) runOnce(ctx context.Context, url monitor.StreamURL, limit tim
 		return answer, conclusive, false
 	}
 	if file == nil {
-		return withoutLogin(answer, jar.Name), conclusive, false
+		return withoutLogin(answer, r.site.Title, jar.Name), conclusive, false
 	}
 	use := usedBy(answer, jar, file, res.Stderr)
 	newer = cookies.Return(ctx, use) && use.Rejected
 	if use.Rejected {
-		answer = withoutLogin(answer, jar.Name)
+		answer = withoutLogin(answer, r.site.Title, jar.Name)
 	}
 	return answer, conclusive, newer
 }
