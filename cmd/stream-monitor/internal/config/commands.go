@@ -182,7 +182,7 @@ type Doctor struct {
 
 	CallbackAllowedNetworks Networks `group:"Monitors" type:"networks" env:"CALLBACK_ALLOWED_NETWORKS" placeholder:"CIDR,…" help:"Private networks to which the gateway may send webhooks, also by plain http. Default: none."`
 
-	Offline bool `help:"Do not send any request to YouTube, to the official APIs of sources, nor to SECOND_OPINION_URL."`
+	Offline bool `help:"Do not send any request to the sites of streams, to their official APIs, nor to SECOND_OPINION_URL."`
 
 	Cluster  ClusterFlags  `embed:"" group:"Kubernetes (with WORKER_RUNTIME=kubernetes)"`
 	Database DatabaseFlags `embed:"" group:"Storage"`

@@ -105,7 +105,7 @@ type YouTubeFlags struct {
 
 // TwitchFlags are the settings of the gateway's own questions to Twitch. No worker gets them.
 type TwitchFlags struct {
-	ClientID     string `type:"key" name:"twitch-client-id" env:"TWITCH_CLIENT_ID" placeholder:"ID" help:"Id of an application that is registered at Twitch. The gateway asks the API of Twitch about 100 channels in a call, so that workers run yt-dlp less often and learn of starts sooner. Default: none."`
+	ClientID     string `type:"key" name:"twitch-client-id" env:"TWITCH_CLIENT_ID" placeholder:"ID" help:"Id of an application that is registered at Twitch. The gateway asks the API of Twitch about 100 channels in a call, so that workers run yt-dlp less often, and Twitch pushes starts, which are then known sooner. Default: none."`
 	ClientSecret string `type:"key" secret:"" name:"twitch-client-secret" env:"TWITCH_CLIENT_SECRET" help:"Secret of that application. Required with TWITCH_CLIENT_ID."`
 
 	EventSubURL string `type:"httpurl" name:"twitch-eventsub-url" env:"TWITCH_EVENTSUB_URL" placeholder:"URL" help:"Where Twitch reaches the public API, https and port 443, such as https://monitor.example.com: it pushes starts to /eventsub/twitch below. Needs TWITCH_CLIENT_ID. Default: it pushes over a socket that the gateway opens."`
@@ -128,10 +128,10 @@ type WatchingFlags struct {
 	EvidenceCapture string `type:"choice" accept:"on,off" env:"EVIDENCE_CAPTURE" default:"on" help:"Capture pictures, sound levels and clips of alerts (on), or spare their CPU and storage (off)."`
 	EvidenceBudget  string `name:"evidence-budget-mib" type:"numeral" min:"1" max:"1048576" env:"EVIDENCE_BUDGET_MIB" default:"256" placeholder:"MIB" help:"MiB of temporary files that the captures of all streams on one host (in Kubernetes: of one pod) may hold at a time."`
 	MediaAllowed    string `type:"networklist" name:"media-allowed-networks" env:"MEDIA_ALLOWED_NETWORKS" kept:"" placeholder:"CIDR,…" help:"Private networks in which streams of your own (HLS, DASH, Icecast) and their token URLs may be. Default: none."`
-	HTTPProxy       string `type:"proxy" secret:"" name:"http-proxy" env:"HTTP_PROXY,http_proxy" placeholder:"URL" help:"Proxy for http requests to YouTube; never used for webhooks."`
-	HTTPSProxy      string `type:"proxy" secret:"" name:"https-proxy" env:"HTTPS_PROXY,https_proxy" placeholder:"URL" help:"Proxy for https requests to YouTube; never used for webhooks."`
-	EgressProxies   string `type:"egress" secret:"" name:"egress-proxies" env:"EGRESS_PROXIES" kept:"" placeholder:"URL,…" help:"Several ways to YouTube, in place of HTTP_PROXY and HTTPS_PROXY: URLs of proxies, and the word direct for this machine's own address. Each stream uses one of them until YouTube refuses it. Default: none."`
-	EgressQuestions string `name:"egress-questions-per-hour" type:"numeral" min:"0" max:"1000000" env:"EGRESS_QUESTIONS_PER_HOUR" kept:"" default:"0" placeholder:"N" help:"How many questions about streams each way may ask YouTube in an hour before waiting streams are polled less often; 0: any number. Each worker process or pod counts for itself."`
+	HTTPProxy       string `type:"proxy" secret:"" name:"http-proxy" env:"HTTP_PROXY,http_proxy" placeholder:"URL" help:"Proxy for http requests to the sites of streams; never used for webhooks."`
+	HTTPSProxy      string `type:"proxy" secret:"" name:"https-proxy" env:"HTTPS_PROXY,https_proxy" placeholder:"URL" help:"Proxy for https requests to the sites of streams; never used for webhooks."`
+	EgressProxies   string `type:"egress" secret:"" name:"egress-proxies" env:"EGRESS_PROXIES" kept:"" placeholder:"URL,…" help:"Several ways to the sites of streams, in place of HTTP_PROXY and HTTPS_PROXY: URLs of proxies, and the word direct for this machine's own address. Each stream uses one of them until its site refuses it. Default: none."`
+	EgressQuestions string `name:"egress-questions-per-hour" type:"numeral" min:"0" max:"1000000" env:"EGRESS_QUESTIONS_PER_HOUR" kept:"" default:"0" placeholder:"N" help:"How many questions about streams each way may ask in an hour before waiting streams are polled less often; 0: any number. Each worker process or pod counts for itself."`
 }
 
 // MediaNetworks returns the networks of MEDIA_ALLOWED_NETWORKS.

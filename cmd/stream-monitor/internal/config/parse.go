@@ -73,7 +73,7 @@ func parse(args []string, out io.Writer) (cli *CLI, chosen *kong.Context, err er
 	r := newSettingMapper()
 	k, err := kong.New(cli, append(r.options(),
 		kong.Name("stream-monitor"),
-		kong.Description("Watches YouTube live streams and reports black pictures, silence and missing starts by webhook."),
+		kong.Description("Watches live streams and reports black pictures, silence and missing starts by webhook."),
 		kong.Vars{"data_dir": defaultDataDir(), "runtime": defaultRuntime()},
 		kong.Writers(out, out),
 		kong.Exit(func(int) { panic(helpShown{}) }),
