@@ -66,6 +66,7 @@ func TestTheRenditionsWatchedFollowThePreference(t *testing.T) { // S8
 		{"the stream's own sound", list{video("144", 144), foreign("commentary", 1), audio("own", 2)}, "144 own", "144 own"},
 		{"a foreign sound, if there is no other", list{video("144", 144), foreign("commentary", 1)}, "144 commentary", "144 commentary"},
 		{"pictures alone", list{video("360", 360), video("144", 144)}, "144", "360"},
+		{"sound alone as Twitch's audio_only, beside pictures", list{audio("audio_only", 1), both("720", 720), both("144", 144)}, "144", "720"},
 		{"sound alone", list{audio("high", 2), audio("low", 1)}, "low", "high"},
 		{"a size that is not stated is large, and never the best", list{{URL: "?", HasVideo: true, HasAudio: true}, both("144", 144)}, "144", "144"},
 		{"neither", list{{URL: "subtitles"}}, "", ""},

@@ -256,7 +256,6 @@ func TestCredentialsGoToTheOriginOfTheStreamAtEachHop(t *testing.T) { // section
 	}
 }
 
-// TestATokenIsAskedForBeforeItExpiresAndOnceWhenItIsRefused reads a stream every 10 s for a time. Each token works for a minute.
 // MediaMTX names a session in the query of each URL of a multivariant playlist, and answers 401 when it is over.
 func TestARefusedSessionOfTheServerIsNoRefusalOfCredentials(t *testing.T) { // section 5.7
 	f := &fake{answer: func(string, map[string]string) (string, int) { return "", http.StatusUnauthorized }}
@@ -281,6 +280,7 @@ func TestARefusedSessionOfTheServerIsNoRefusalOfCredentials(t *testing.T) { // s
 	}
 }
 
+// TestATokenIsAskedForBeforeItExpiresAndOnceWhenItIsRefused reads a stream every 10 s for a time. Each token works for a minute.
 func TestATokenIsAskedForBeforeItExpiresAndOnceWhenItIsRefused(t *testing.T) { // section 5.7
 	const u, token = monitor.StreamURL("hls+https://cdn.example/live.m3u8"), "https://tokens.example/t?key=s3cr3t"
 	synctest.Test(t, func(t *testing.T) {
