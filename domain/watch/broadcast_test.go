@@ -28,6 +28,18 @@ func place(next ...float64) option {
 	}
 }
 
+// onlyFallbackUntil lets yt-dlp have no answer for a time, and streamlink find the media.
+func onlyFallbackUntil(to float64) option {
+	return func(w *world) {
+		change := w.changeAnswer
+		w.changeAnswer = func(r *watch.Resolution) {
+			if change(r); sec(r.Began) < to {
+				r.State, r.ActualStart = watch.ManifestFound, time.Time{}
+			}
+		}
+	}
+}
+
 func TestTimelinesOfABroadcastThatMayReturn(t *testing.T) { // S25
 	follow(t, []timeline{
 		{name: "it ends once it has been gone for 90 s", set: []option{place(), endsAt(200, false)}, from: 50, until: 400,
@@ -51,6 +63,8 @@ func TestTimelinesOfABroadcastThatMayReturn(t *testing.T) { // S25
 		{name: "with its media", set: []option{place(), stalls(65, 130), says(watch.Upcoming, 66, 120), liveFrom(40)}, from: 30, until: 600, events: "60 started since 40"},
 		{name: "and goes on as another broadcast", set: []option{place(90), stallsIn("/1/", 65, never), says(watch.Upcoming, 66, 88), liveFrom(40)}, from: 30, until: 600,
 			events: "60 started since 40, 130 ended until 64 for 24 by not_live"},
+		{name: "a repetition that is taken for a broadcast while only streamlink answers", set: []option{place(), onlyFallbackUntil(200), says(watch.Upcoming, 200, never)}, from: 50, until: 4000,
+			events: "50 started since 50"},
 		{name: "an outage is told", set: []option{place(), stalls(200, 290)}, from: 50, until: 600,
 			events: "50 started since 0, 260 segment_error since 200 for 60 by stalled"},
 		{name: "another broadcast is another stream", set: []option{place(240), stallsIn("/1/", 200, never), says(watch.Upcoming, 205, 235)}, from: 50, until: 600,
