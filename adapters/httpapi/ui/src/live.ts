@@ -1,7 +1,6 @@
 // Joins the feed to the store, and tells the document and its title how things stand.
 import { effect, untracked } from "@preact/signals";
 import { incidents as api } from "./api";
-import { startChime } from "./chime";
 import { readDetectors } from "./detectors";
 import { startFeed, type Feed } from "./feed";
 import { recoveredMs } from "./feedstate";
@@ -9,6 +8,7 @@ import { text } from "./i18n";
 import { navigate } from "./router";
 import { asOf, heardAt, isLive, keep, link, loaded, now, receive, replaced, startClock, unowned } from "./store";
 import { clock } from "./time";
+import { startSound } from "./sound";
 import { pageTitle } from "./title";
 
 let feed: Feed | null = null;
@@ -25,7 +25,7 @@ export function startLive(): void {
   }
   feed = startFeed(receive, (newest) => (link.value = newest));
   startClock();
-  startChime();
+  startSound();
   effect(() => {
     document.documentElement.dataset.link = isLive.value ? "live" : heardAt.value > 0 ? "lost" : "connecting";
   });
@@ -39,11 +39,18 @@ export function startLive(): void {
   });
 }
 
-// startTitle keeps the title of the document: what nobody has acknowledged, the page, and that the link is lost.
+// startTitle keeps title and icon of the document: what nobody has acknowledged, the page, and that the link is lost.
 export function startTitle(): void {
   effect(() => {
     const lost = heardAt.value > 0 && !isLive.value ? ` (${text.value.shell.asOf} ${clock(asOf.value)})` : "";
     document.title = `${unowned.value > 0 ? `(${unowned.value}) ` : ""}${pageTitle.value && `${pageTitle.value} · `}stream-monitor${lost}`;
+  });
+  let drawn = false;
+  effect(() => {
+    const [count, lost] = [unowned.value, heardAt.value > 0 && !isLive.value];
+    if (count === 0 && !lost && !drawn) return; // the icon is as it came
+    drawn = true;
+    import("./favicon").then((m) => m.drawFavicon(count, lost), () => {}); // a gateway that is away gives none; the next change asks again
   });
 }
 

@@ -30,6 +30,7 @@ export const language = remembered<Language>("language", typeof navigator !== "u
 export const theme = remembered<Theme>("theme", "auto");
 export const name = remembered<string>("name", ""); // who acknowledges and writes notes
 export const sound = remembered<boolean>("sound", false);
+export const soundBlocked = signal(false); // sound is on, but the browser lets no page sound before somebody has clicked in it; not remembered
 export const keysOn = remembered<boolean>("keys", true);
 export const pinned = remembered<string[]>("pinned", []);
 

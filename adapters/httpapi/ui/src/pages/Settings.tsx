@@ -1,17 +1,17 @@
 import "../styles/settings.css";
-import { useSignal, type Signal } from "@preact/signals";
-import type { ComponentChildren } from "preact";
+import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { run } from "../actions";
 import { session } from "../api";
 import { holder } from "../role";
-import { play } from "../chime";
 import { text } from "../i18n";
+import { Choice } from "../parts/Choice";
 import { CookieJars } from "../parts/CookieJars";
 import { Glyph } from "../parts/Glyph";
 import { IngestLogins } from "../parts/IngestLogins";
 import { keysOpen } from "../parts/Keys";
-import { keysOn, language, name, sound, theme } from "../settings";
+import { SoundFields } from "../parts/SoundFields";
+import { keysOn, language, name, theme } from "../settings";
 import { useService } from "../service";
 import type { Service as ServiceInfo } from "../types";
 import { now } from "../store";
@@ -34,24 +34,19 @@ export function Settings() {
             <span class="dim">{words.hereHint}</span>
           </div>
           <div class="card-body form">
-            <Choice label={words.language} of={language} options={[["en", "English"], ["ja", "日本語"]]} />
-            <Choice label={words.theme} of={theme} options={Object.entries(words.themes) as ["auto" | "light" | "dark", string][]} />
+            <Choice label={words.language} value={language.value} options={[["en", "English"], ["ja", "日本語"]]} onChange={(to) => (language.value = to)} />
+            <Choice label={words.theme} value={theme.value} options={Object.entries(words.themes) as ["auto" | "light" | "dark", string][]} onChange={(to) => (theme.value = to)} />
             <div class="field">
               <label for="your-name">{words.name}</label>
               <input id="your-name" class="input" maxLength={100} autocomplete="nickname" value={name.value} onInput={(e) => (name.value = e.currentTarget.value)} />
               <p class="hint">{words.nameHint}</p>
             </div>
-            <Choice label={words.keys} hint={words.keysHint} of={keysOn} options={[[true, words.on], [false, words.off]]}>
+            <Choice label={words.keys} hint={words.keysHint} value={keysOn.value} options={[[true, words.on], [false, words.off]]} onChange={(on) => (keysOn.value = on)}>
               <button class="btn quiet" type="button" onClick={() => (keysOpen.value = true)}>
                 {words.keysList}
               </button>
             </Choice>
-            <Choice label={words.sound} hint={words.soundHint} of={sound} options={[[true, words.on], [false, words.off]]} onChange={(on) => on && play()}>
-              <button class="btn quiet" type="button" onClick={() => play()}>
-                <Glyph name="bell" />
-                {words.hear}
-              </button>
-            </Choice>
+            <SoundFields />
           </div>
         </section>
         <Session />
@@ -60,39 +55,6 @@ export function Settings() {
         <Service />
       </div>
     </main>
-  );
-}
-
-interface ChoiceProps<T> {
-  label: string;
-  hint?: string;
-  of: Signal<T>;
-  options: readonly (readonly [T, string])[];
-  onChange?: (value: T) => void;
-  children?: ComponentChildren;
-}
-
-// Choice is one of few values, as a group of buttons.
-function Choice<T extends string | boolean>({ label, hint, of, options, onChange, children }: ChoiceProps<T>) {
-  const choose = (value: T) => {
-    of.value = value;
-    onChange?.(value);
-  };
-  return (
-    <div class="field">
-      <span class="label">{label}</span>
-      <div class="actions">
-        <span class="segmented" role="group" aria-label={label}>
-          {options.map(([value, word]) => (
-            <button key={String(value)} type="button" aria-pressed={of.value === value} onClick={() => choose(value)} lang={value === "ja" ? "ja" : value === "en" ? "en" : undefined}>
-              {word}
-            </button>
-          ))}
-        </span>
-        {children}
-      </div>
-      {hint && <p class="hint">{hint}</p>}
-    </div>
   );
 }
 

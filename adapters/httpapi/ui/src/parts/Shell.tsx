@@ -2,11 +2,11 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Actions } from "../actions";
-import { toggleSound } from "../chime";
 import { text } from "../i18n";
 import { onKey } from "../keyboard";
 import { navigate, path, query, setQuery } from "../router";
-import { language, sound, theme, type Theme } from "../settings";
+import { language, sound, soundBlocked, theme, type Theme } from "../settings";
+import { toggleSound } from "../sound";
 import { heardAt, isLive, now, unowned } from "../store";
 import { clock, shortDay, zone } from "../time";
 import { Banners } from "./Banners";
@@ -93,6 +93,12 @@ function Top() {
         <a class="icon-btn only-phone" href="/settings" aria-label={words.settings}>
           <Glyph name="dots" />
         </a>
+        {soundBlocked.value && (
+          <button class="btn word is-warning" type="button" onClick={toggleSound}>
+            <Glyph name="bellOff" />
+            {words.soundBlocked}
+          </button>
+        )}
         <button class="icon-btn" type="button" aria-pressed={sound.value} aria-label={sound.value ? words.soundOn : words.soundOff} onClick={toggleSound}>
           <Glyph name={sound.value ? "bell" : "bellOff"} />
         </button>

@@ -14,6 +14,7 @@ export const shell = {
   searchHint: "Channel, title, number",
   soundOn: "Sound is on. Turn off",
   soundOff: "Sound is off. Turn on",
+  soundBlocked: "Sound is blocked: click",
   theme: { auto: "Theme: as the system", light: "Theme: light", dark: "Theme: dark" },
   otherLanguage: "日本語",
   asOf: "as of",

@@ -16,6 +16,7 @@ export const shell: Words["shell"] = {
   searchHint: "チャンネル・題名・番号",
   soundOn: "音はオンです。オフにする",
   soundOff: "音はオフです。オンにする",
+  soundBlocked: "音が止められています：クリックして許可",
   theme: { auto: "テーマ：システムに合わせる", light: "テーマ：ライト", dark: "テーマ：ダーク" },
   otherLanguage: "English",
   asOf: "時点",
