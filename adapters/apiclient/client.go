@@ -82,17 +82,24 @@ type BatchResult struct {
 	MonitorID monitor.ID     `json:"monitor_id"`
 	Channel   string         `json:"channel"` // of a batch of channels, as the next
 	ChannelID string         `json:"channel_id"`
-	Error     *monitor.Error `json:"error"` // nil: registered
+	Error     *monitor.Error `json:"error"` // nil: registered, or watched already
+
+	Changed *[]monitor.Difference `json:"changed"` // of what is watched or registered already; nil: it was not
+}
+
+// BatchOptions are the parameters of a batch.
+type BatchOptions struct {
+	DryRun bool // only asks what would happen
+	Update bool // changes what is watched or registered already
 }
 
 // RegisterBatch registers up to 100 monitors or channels (section 16.6), as list says. body is JSON or CSV, as
-// contentType says. With dryRun it only asks what would happen. Errors: *RateLimited;
-// the gateway cannot be reached; it refuses the batch as a whole.
-func (c *Client) RegisterBatch(ctx context.Context, list, contentType string, body []byte, dryRun bool) ([]BatchResult, error) {
+// contentType says. Errors: *RateLimited; the gateway cannot be reached; it refuses the batch as a whole.
+func (c *Client) RegisterBatch(ctx context.Context, list, contentType string, body []byte, o BatchOptions) ([]BatchResult, error) {
 	var answer struct {
 		Results []BatchResult `json:"results"`
 	}
-	err := c.send(ctx, http.MethodPost, fmt.Sprintf("/api/v1/%s/batch?dry_run=%t", list, dryRun), contentType, body, &answer)
+	err := c.send(ctx, http.MethodPost, fmt.Sprintf("/api/v1/%s/batch?dry_run=%t&update=%t", list, o.DryRun, o.Update), contentType, body, &answer)
 	return answer.Results, err
 }
 

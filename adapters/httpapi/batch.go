@@ -16,6 +16,7 @@ const maxBatchBody = 2 << 20
 type batchBody struct {
 	DryRun     bool              `json:"dry_run"`
 	Registered int               `json:"registered"` // in a dry run: would be registered
+	Changed    int               `json:"changed"`    // watched already, and changed; in a dry run: would be changed
 	Refused    int               `json:"refused"`
 	Results    []batchResultBody `json:"results"`
 }
@@ -27,6 +28,8 @@ type batchResultBody struct {
 	Status    monitor.Status `json:"status,omitempty"`
 	LateBySec int64          `json:"late_by_sec,omitempty"`
 	Error     *errorDetail   `json:"error,omitempty"`
+
+	Changed *[]monitor.Difference `json:"changed,omitempty"` // of a stream that is watched already; nil: it is not
 }
 
 // registerBatch is POST /api/v1/monitors/batch (section 16.6): up to monitors.MaxBatch
@@ -37,7 +40,7 @@ func (h registrationHandlers) registerBatch(c *gin.Context) error {
 		return refusef(monitor.InvalidConfig, "%s is not accepted with a batch: when it is repeated, registered streams are refused as %s",
 			idempotencyHeader, monitor.Duplicate)
 	}
-	dryRun, err := readDryRun(c)
+	mode, err := readBatchMode(c)
 	if err != nil {
 		return err
 	}
@@ -47,17 +50,46 @@ func (h registrationHandlers) registerBatch(c *gin.Context) error {
 	}
 	requests := make([]monitors.Request, len(registrations))
 	for i, registration := range registrations {
-		if requests[i], err = readRegistration(registration); err != nil {
-			requests[i].Unreadable = []error{err} // of the whole: nothing else is named
+		requests[i] = readRequestOfBatch(registration, mode)
+	}
+	dryRun, carryOut := mode.dryRun, h.registrar.RegisterBatch
+	if dryRun {
+		carryOut = h.registrar.CheckBatch
+	}
+	results, err := carryOut(c.Request.Context(), requests)
+	return h.reply(c, h.batchBody(c, dryRun, requests, results), err)
+}
+
+// readRequestOfBatch reads a registration. One that cannot be read at all is refused alone.
+func readRequestOfBatch(registration json.RawMessage, mode batchMode) monitors.Request {
+	r, err := readRegistration(registration)
+	if err != nil {
+		r.Unreadable = []error{err} // of the whole: nothing else is named
+	}
+	if mode.update && err == nil {
+		var change monitors.Change
+		if change, err = readChange(registration, monitor.EndMonitor); err == nil {
+			r.Update = &change
 		}
 	}
-	var results []monitors.BatchResult
-	if dryRun {
-		results, err = h.registrar.CheckBatch(c.Request.Context(), requests)
-	} else {
-		results = h.registrar.RegisterBatch(c.Request.Context(), requests)
+	return r
+}
+
+// batchMode says what a batch does.
+type batchMode struct {
+	dryRun bool // only says what would happen
+	update bool // changes what is watched or registered already
+}
+
+func readBatchMode(c *gin.Context) (mode batchMode, err error) {
+	query, err := readQuery(c, "dry_run", "update")
+	if err == nil {
+		mode.dryRun, err = readBool(query, "dry_run", false)
 	}
-	return h.reply(c, h.batchBody(c, dryRun, requests, results), err)
+	if err == nil {
+		mode.update, err = readBool(query, "update", false)
+	}
+	return mode, err
 }
 
 func (h registrationHandlers) batchBody(c *gin.Context, dryRun bool, requests []monitors.Request, results []monitors.BatchResult) batchBody {
@@ -65,15 +97,20 @@ func (h registrationHandlers) batchBody(c *gin.Context, dryRun bool, requests []
 	for i, r := range results {
 		m := r.Monitor
 		shown := batchResultBody{Index: i, StreamURL: string(m.StreamURL), MonitorID: m.ID, Status: m.Status, LateBySec: int64(m.LateBy().Seconds())}
-		if dryRun {
+		if dryRun && !r.Watched {
 			shown.MonitorID = "" // no monitor has it
 		}
-		if r.Err == nil {
-			body.Registered++
-			if !dryRun {
-				changed(c, string(m.ID))
+		switch {
+		case r.Err == nil && r.Watched:
+			shown.LateBySec, shown.Changed = 0, new(append([]monitor.Difference{}, r.Changed...))
+			if len(r.Changed) > 0 {
+				body.Changed++
+				changedUnless(dryRun, c, string(m.ID))
 			}
-		} else {
+		case r.Err == nil:
+			body.Registered++
+			changedUnless(dryRun, c, string(m.ID))
+		default:
 			body.Refused++
 			refusal := h.callerError(c, r.Err)
 			given := requests[i].StreamURL
@@ -85,6 +122,12 @@ func (h registrationHandlers) batchBody(c *gin.Context, dryRun bool, requests []
 		body.Results = append(body.Results, shown)
 	}
 	return body
+}
+
+func changedUnless(dryRun bool, c *gin.Context, id string) {
+	if !dryRun {
+		changed(c, id)
+	}
 }
 
 // batchForm is the form of a batch of registrations.

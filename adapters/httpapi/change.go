@@ -19,7 +19,7 @@ func (h monitorHandlers) change(c *gin.Context, id monitor.ID) error {
 	if err != nil {
 		return err
 	}
-	change, err := readChange(raw)
+	change, err := readChange(raw, "") // null is refused
 	if err != nil {
 		return err
 	}
@@ -28,8 +28,8 @@ func (h monitorHandlers) change(c *gin.Context, id monitor.ID) error {
 }
 
 // readChange decodes the body of a PATCH as strictly as a registration. The change lists
-// the wrong fields, which package monitors refuses with its own.
-func readChange(raw []byte) (monitors.Change, error) {
+// the wrong fields, which package monitors refuses with its own. ifNull is what an on_callback_failure of null means.
+func readChange(raw []byte, ifNull monitor.CallbackFailure) (monitors.Change, error) {
 	var change monitors.Change
 	body, err := readObject(raw, "", "stream_url", "callback_url", "config", "metadata", "labels")
 	if err != nil {
@@ -37,7 +37,7 @@ func readChange(raw []byte) (monitors.Change, error) {
 	}
 	change.StreamURL, change.CallbackURL = body.string("stream_url"), body.callback()
 	change.Metadata, change.Labels = body.fields["metadata"], readLabels(body)
-	change.Config, change.Unreadable = readConfig(body, "") // null is refused
+	change.Config, change.Unreadable = readConfig(body, ifNull)
 	return change, nil
 }
 

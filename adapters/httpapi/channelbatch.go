@@ -7,11 +7,13 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/stream-monitor/stream-monitor/application/channels"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 type channelBatchBody struct {
 	DryRun     bool                     `json:"dry_run"`
 	Registered int                      `json:"registered"` // in a dry run: would be registered
+	Changed    int                      `json:"changed"`    // as of monitors
 	Refused    int                      `json:"refused"`
 	Results    []channelBatchResultBody `json:"results"`
 }
@@ -21,6 +23,8 @@ type channelBatchResultBody struct {
 	Channel   string       `json:"channel,omitempty"`
 	ChannelID string       `json:"channel_id,omitempty"`
 	Error     *errorDetail `json:"error,omitempty"`
+
+	Changed *[]monitor.Difference `json:"changed,omitempty"` // of a channel that is registered already; nil: it is not
 }
 
 // batchOfChannels has no scheduled times: they come from the channel. Its jar stands beside config.
@@ -33,7 +37,7 @@ func batchOfChannels() batchForm {
 
 // registerBatch is POST /api/v1/channels/batch, as that of monitors.
 func (h channelHandlers) registerBatch(c *gin.Context) error {
-	dryRun, err := readDryRun(c)
+	mode, err := readBatchMode(c)
 	if err != nil {
 		return err
 	}
@@ -45,23 +49,33 @@ func (h channelHandlers) registerBatch(c *gin.Context) error {
 	for n, registration := range raw {
 		all[n] = readChannelOfBatch(registration)
 	}
-	body := channelBatchBody{DryRun: dryRun, Results: make([]channelBatchResultBody, 0, len(all))}
-	for n, r := range h.service.RegisterBatch(c.Request.Context(), all, dryRun) {
+	results, err := h.service.RegisterBatch(c.Request.Context(), all, mode.dryRun, mode.update)
+	body := channelBatchBody{DryRun: mode.dryRun, Results: make([]channelBatchResultBody, 0, len(all))}
+	for n, r := range results {
 		if r.Err != nil {
 			refusal := h.callerError(c, r.Err)
 			body.Refused++
 			body.Results = append(body.Results, channelBatchResultBody{Index: n, Channel: all[n].Address, Error: &errorDetail{refusal.Code, refusal.Message}})
 			continue
 		}
-		body.Registered++
 		shown := channelBatchResultBody{Index: n, Channel: string(r.Channel.Address)}
-		if !dryRun {
+		if !mode.dryRun || r.Registered {
 			shown.ChannelID = r.Channel.ID
-			changed(c, r.Channel.ID)
+		}
+		if r.Registered {
+			shown.Changed = new(append([]monitor.Difference{}, r.Changed...))
+		} else {
+			body.Registered++
+		}
+		if len(r.Changed) > 0 {
+			body.Changed++
+		}
+		if !r.Registered || len(r.Changed) > 0 {
+			changedUnless(mode.dryRun, c, r.Channel.ID)
 		}
 		body.Results = append(body.Results, shown)
 	}
-	return h.reply(c, body, nil)
+	return h.reply(c, body, err)
 }
 
 // readChannelOfBatch reads a registration. One that cannot be read at all is refused alone.

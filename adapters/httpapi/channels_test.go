@@ -14,6 +14,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/channel"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
@@ -198,6 +199,13 @@ func TestManyChannelsAreRegisteredFromCSV(t *testing.T) { // section 20.1
 	c := api.list("/api/v1/channels", "channels")[0].(map[string]any)
 	if c["cookie_jar"] != "members" || fmt.Sprint(c["metadata"]) != "map[team:night]" || fmt.Sprint(c["labels"]) != "map[show:朝]" || c["config"].(map[string]any)["preset"] != "talk" {
 		t.Errorf("registered is %v", c)
+	}
+	_, changed := api.postBatch("/api/v1/channels/batch?dry_run=true&update=true", "text/csv", file)
+	expect.Equal(t, "of channels that are registered already, those that a dry run would change", fmt.Sprint(changed.Registered, changed.Changed, changed.Refused), "0 0 1")
+	const corrected = "channel,callback_url,cookie_jar,labels.show\r\n@one,https://example.com/other,null,夜\r\n"
+	for _, parameters := range []string{"?update=true&dry_run=true", "?update=true"} {
+		_, changed = api.postBatch("/api/v1/channels/batch"+parameters, "text/csv", corrected)
+		expect.Equal(t, "what is changed with "+parameters, fmt.Sprint(changed.Results[0].Changed), "[callback_url labels.show 朝 → 夜 cookie_jar members → none]")
 	}
 	if problems := api.post("/api/v1/channels/preview", `{"channel":"@one"}`).hasStatus(http.StatusOK).json()["problems"]; !strings.Contains(fmt.Sprint(problems), "DUPLICATE_CHANNEL") {
 		t.Errorf("a preview of a registered channel has the problems %v", problems)

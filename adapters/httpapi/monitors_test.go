@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -133,13 +134,14 @@ func TestATimelineHas288BucketsByDefault(t *testing.T) {
 
 // batchResults is the response to a batch.
 type batchResults struct {
-	DryRun              bool `json:"dry_run"`
-	Registered, Refused int
-	Results             []struct {
+	DryRun                       bool `json:"dry_run"`
+	Registered, Changed, Refused int
+	Results                      []struct {
 		Index     int
 		StreamURL string `json:"stream_url"`
 		MonitorID string `json:"monitor_id"`
 		Status    string
+		Changed   []monitor.Difference
 		Error     *struct{ Code, Message string }
 	}
 }
@@ -188,6 +190,47 @@ func TestEachRegistrationOfABatchHasItsOwnResult(t *testing.T) { // section 16.6
 		if started := len(api.workers.Started()); (started == 3) == dryRun {
 			t.Errorf("%d workers were started, dry run %t", started, dryRun)
 		}
+	}
+}
+
+func TestABatchChangesWhatIsWatchedAlready(t *testing.T) { // section 16.6
+	api := newTestAPI(t, rateLimits(0, 0))
+	api.post("/api/v1/monitors", strings.TrimSuffix(registration, "}")+`,"config":{"blackout_threshold_sec":20}}`).hasStatus(http.StatusCreated)
+	const file = "stream_url,callback_url,blackout_threshold_sec,labels.team,on_callback_failure\r\n" +
+		streamURL + ",https://example.com/other,10,a,\r\n" + // watched already
+		"https://youtu.be/AAAAAAAAAAA,https://example.com/hook,,,\r\n" +
+		streamURL + ",,10000,,\r\n" // wrong
+	send := func(parameters string) string {
+		_, got := api.postBatch(batchPath+parameters, "text/csv", file)
+		said := fmt.Sprint(got.Registered, " ", got.Changed, " ", got.Refused)
+		for _, r := range got.Results {
+			said += fmt.Sprint("; ", r.MonitorID != "", " ", r.Changed)
+			if r.Error != nil {
+				said += " " + r.Error.Code
+			}
+		}
+		return said
+	}
+	const wrong = "; false [] INVALID_CONFIG"
+	expect.Equal(t, "a batch without update", send("?dry_run=true"), "1 0 2; false [] DUPLICATE_MONITOR; false []"+wrong)
+	changed := "; true [callback_url config.blackout_threshold_sec 20 → 10 labels.team none → a]"
+	expect.Equal(t, "a dry run", send("?dry_run=true&update=true"), "1 1 1"+changed+"; false []"+wrong)
+	expect.Equal(t, "monitors after the dry run", len(api.list("/api/v1/monitors", "monitors")), 1)
+	expect.Equal(t, "the update", send("?update=true"), "1 1 1"+changed+"; true []"+wrong)
+	expect.Equal(t, "the update again", send("?update=true"), "0 0 1; true []; true []"+wrong)
+	m := api.list("/api/v1/monitors", "monitors")[1].(map[string]any)
+	expect.Equal(t, "the revision, and the labels", fmt.Sprint(m["revision"], m["labels"]), "1 map[team:a]")
+}
+
+func TestTheSampleFileCanBeImported(t *testing.T) { // section 16.6
+	file, err := os.ReadFile("ui/public/monitors.csv")
+	must.Do(t, err)
+	api := newTestAPI(t)
+	api.post("/api/v1/destinations", newDestination).hasStatus(http.StatusCreated)
+	api.patch("/api/v1/routes/"+defaultRoute, `{"destinations":["`+storedDestination+`"]}`).hasStatus(http.StatusOK)
+	answer, got := api.postBatch(batchPath+"?dry_run=true", "text/csv", string(file))
+	if got.Registered != 3 || got.Refused != 0 {
+		t.Errorf("the answer is %s", answer.body)
 	}
 }
 

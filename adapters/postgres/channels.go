@@ -132,13 +132,12 @@ func (s *ChannelStore) createChannel(ctx context.Context, c channel.Channel, aft
 		if _, err := tx.ExecContext(ctx, channelsLock); err != nil {
 			return err
 		}
-		var same string
-		err := tx.GetContext(ctx, &same, `SELECT id FROM channels WHERE stopped_at IS NULL AND id <> $1 AND (address = $2 OR source_id = NULLIF($3, ''))`, c.ID, c.Address, c.SourceID)
+		same, err := sameChannel(ctx, tx, c)
 		switch {
-		case err == nil:
-			return duplicateOf(c, same)
-		case !errors.Is(err, sql.ErrNoRows):
+		case err != nil:
 			return err
+		case same != "":
+			return duplicateOf(c, same)
 		}
 		if _, err := tx.ExecContext(ctx, `
 			INSERT INTO channels (id, address, source_id, handle, title, callback_url, config, metadata_text, cookie_jar, reading, next_at, created_at, labels)
@@ -156,6 +155,19 @@ func (s *ChannelStore) createChannel(ctx context.Context, c channel.Channel, aft
 		}
 		return after
 	})
+}
+
+// SameChannel implements channels.Store.
+func (s *ChannelStore) SameChannel(ctx context.Context, c channel.Channel) (string, error) {
+	id, err := sameChannel(ctx, s.db, c)
+	return id, wrapError(ctx, "look for a channel", err)
+}
+
+func sameChannel(ctx context.Context, q sqlx.QueryerContext, c channel.Channel) (id string, err error) {
+	err = sqlx.GetContext(ctx, q, &id, `
+		SELECT COALESCE((SELECT CAST(id AS text) FROM channels WHERE stopped_at IS NULL AND CAST(id AS text) <> $1 AND (address = $2 OR source_id = NULLIF($3, '')) LIMIT 1), '')`,
+		c.ID, c.Address, c.SourceID)
+	return id, err
 }
 
 func encodeChannel(c channel.Channel) (config, reading string, err error) {

@@ -47,6 +47,9 @@ type Store interface {
 	// CheckChannel returns what CreateChannel would, and stores nothing.
 	CheckChannel(ctx context.Context, c channel.Channel) error
 
+	// SameChannel returns the ID of the channel that is not stopped and that CreateChannel would call the same; "": there is none.
+	SameChannel(ctx context.Context, c channel.Channel) (id string, err error)
+
 	// Channel reads a channel with its streams. Errors: *monitor.Error NotFound.
 	Channel(ctx context.Context, id string) (channel.Channel, error)
 

@@ -110,11 +110,16 @@ type Registration struct {
 type BatchResult struct {
 	Channel channel.Channel
 	Err     error
+
+	// Registered says that the channel was registered already, and Changed what the registration has changed of it.
+	Registered bool
+	Changed    []monitor.Difference
 }
 
 // RegisterBatch registers channels, in order: one that is refused does not stop those after it. With dryRun nothing is stored, and
-// the results say what would happen; the limit of channels then holds for each of them alone.
-func (s *Service) RegisterBatch(ctx context.Context, all []Registration, dryRun bool) []BatchResult {
+// the results say what would happen; the limit of channels then holds for each of them alone. With update, a channel that is
+// registered already is changed as by Change. Errors: the store cannot be read.
+func (s *Service) RegisterBatch(ctx context.Context, all []Registration, dryRun, update bool) ([]BatchResult, error) {
 	results := make([]BatchResult, len(all))
 	store := s.store.CreateChannel
 	if dryRun {
@@ -128,9 +133,48 @@ func (s *Service) RegisterBatch(ctx context.Context, all []Registration, dryRun 
 		}
 	}
 	for n, r := range all {
-		results[n].Channel, results[n].Err = s.registerBy(ctx, r, store)
+		id := ""
+		if at, err := channel.ParseAddress(r.Address); update && err == nil {
+			if id, err = s.store.SameChannel(ctx, channel.Channel{Address: at, SourceID: at.SourceID()}); err != nil {
+				return nil, err
+			}
+		}
+		if id == "" {
+			results[n].Channel, results[n].Err = s.registerBy(ctx, r, store)
+			continue
+		}
+		results[n] = s.update(ctx, id, r.Change, dryRun)
 	}
-	return results
+	return results, nil
+}
+
+// update changes a channel unless it is as the change has it, or with dryRun.
+func (s *Service) update(ctx context.Context, id string, ch Change, dryRun bool) BatchResult {
+	c, err := s.store.Channel(ctx, id)
+	if err != nil {
+		return BatchResult{Err: err}
+	}
+	template, refused := ch.apply(c.Template)
+	changed := c.Template.Differences(template)
+	switch err := monitor.Join(monitor.NamedOnce(ch.Unreadable, refused)...); {
+	case err != nil:
+		return BatchResult{Err: err}
+	case len(changed) == 0:
+		return BatchResult{Channel: c, Registered: true}
+	case dryRun:
+		err = s.checkCallback(ctx, c.Template, template, refused)
+		return BatchResult{c, err, true, changed}
+	}
+	c, err = s.Change(ctx, id, ch)
+	return BatchResult{c, err, true, changed}
+}
+
+// checkCallback refuses the callback of a changed template. Errors: *monitor.Error; it cannot be checked.
+func (s *Service) checkCallback(ctx context.Context, before, after channel.Template, refused []error) error {
+	if !monitor.CallbackKnown(after.CallbackURL, refused) || after.CallbackURL == before.CallbackURL {
+		return nil
+	}
+	return s.registrar.CheckCallback(ctx, after)
 }
 
 func (s *Service) registerBy(ctx context.Context, r Registration, store func(context.Context, channel.Channel) error) (channel.Channel, error) {
@@ -224,10 +268,8 @@ func (s *Service) Change(ctx context.Context, id string, ch Change) (channel.Cha
 			return before, err
 		}
 		template, refused := ch.apply(before.Template)
-		if monitor.CallbackKnown(template.CallbackURL, refused) && template.CallbackURL != before.Template.CallbackURL {
-			if err := s.registrar.CheckCallback(ctx, template); err != nil {
-				return channel.Channel{}, err
-			}
+		if err := s.checkCallback(ctx, before.Template, template, refused); err != nil {
+			return channel.Channel{}, err
 		}
 	}
 	return s.store.ChangeChannel(ctx, id, func(c *channel.Channel) error {

@@ -22,6 +22,9 @@ type Request struct {
 	TokenURL    *string // as of monitor.StreamSecret.SetTokenURL; nil: left out
 	ChannelID   string  // of the channel that registers it; empty: a person does
 
+	// Update is what the request changes of a batch's stream that is watched already; nil: that is refused.
+	Update *Change
+
 	// Unreadable has a *monitor.Error for each field that could not be decoded, or one without a
 	// field for the whole. The refusal names them together with all other wrong fields.
 	Unreadable []error

@@ -65,7 +65,11 @@ func TestRegistrationsBatchesAndPreviewsRefuseTheSame(t *testing.T) {
 			if len(preview.Problems) > 1 {
 				want = monitor.Join(preview.Problems...).Error()
 			}
-			for name, got := range map[string]error{"Register": alone, "RegisterIdempotent": keyed, "CheckBatch": dry[0].Err, "RegisterBatch": s.RegisterBatch(ctx, []monitors.Request{r})[0].Err} {
+			batch, err := s.RegisterBatch(ctx, []monitors.Request{r})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, got := range map[string]error{"Register": alone, "RegisterIdempotent": keyed, "CheckBatch": dry[0].Err, "RegisterBatch": batch[0].Err} {
 				if coded, is := errors.AsType[*monitor.Error](got); !is || coded.Error() != want {
 					t.Errorf("%s refuses with %v; the preview with %s", name, got, want)
 				}
@@ -88,9 +92,9 @@ func TestADryRunWithoutTheStoreHasNoAnswer(t *testing.T) {
 func TestABatchAsksTheCallbackPolicyOnceForEachReceiver(t *testing.T) {
 	asked := 0
 	s := newService(t, 9, func(monitor.CallbackURL) error { asked++; return nil })
-	s.RegisterBatch(context.Background(), []monitors.Request{request("A"), request("B"), request("C")})
-	if asked != 1 {
-		t.Errorf("the policy was asked %d times", asked)
+	_, err := s.RegisterBatch(context.Background(), []monitors.Request{request("A"), request("B"), request("C")})
+	if asked != 1 || err != nil {
+		t.Errorf("the policy was asked %d times, %v", asked, err)
 	}
 }
 
@@ -103,8 +107,8 @@ func TestABatchWhoseCallerIsGoneRegistersNoMore(t *testing.T) {
 		}
 		return nil
 	}
-	results := s.RegisterBatch(ctx, []monitors.Request{request("A"), request("B")})
-	if results[0].Err != nil || !errors.Is(results[1].Err, context.Canceled) {
+	results, err := s.RegisterBatch(ctx, []monitors.Request{request("A"), request("B")})
+	if err != nil || results[0].Err != nil || !errors.Is(results[1].Err, context.Canceled) {
 		t.Errorf("results are %v, %v", results[0].Err, results[1].Err)
 	}
 }

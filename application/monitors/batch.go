@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -15,29 +16,70 @@ const MaxBatch = 100
 type BatchResult struct {
 	Monitor monitor.Monitor // as Register returns it; zero if Err is not nil
 	Err     error           // as Register returns it
+
+	// Watched says that an active monitor watches the stream already, and Changed what the request has changed of it.
+	Watched bool
+	Changed []monitor.Difference
 }
 
 // RegisterBatch registers at most MaxBatch monitors in order, each as Register does, and
 // returns a result for each. A refused registration does not stop those after it. When
-// ctx is done, the remaining ones are not registered, and their Err is that of ctx.
-func (reg *Registrar) RegisterBatch(ctx context.Context, requests []Request) []BatchResult {
+// ctx is done, the remaining ones are not registered, and their Err is that of ctx. A request with
+// Update changes the monitor that watches its stream, as Editor.ChangeMonitor does. Errors: the store cannot be read.
+func (reg *Registrar) RegisterBatch(ctx context.Context, requests []Request) ([]BatchResult, error) {
 	batch := reg.withCheckedCallbacks()
-	results := make([]BatchResult, len(requests))
+	results, err := reg.updateBatch(ctx, requests, false)
+	if err != nil {
+		return nil, err
+	}
 	for i, r := range requests {
+		if results[i].Watched {
+			continue
+		}
 		if results[i].Err = ctx.Err(); results[i].Err == nil {
 			results[i].Monitor, results[i].Err = batch.Register(ctx, r)
 		}
 	}
-	return results
+	return results, nil
+}
+
+// updateBatch changes the monitors that watch the streams of requests with Update. The results of others stay zero.
+func (reg *Registrar) updateBatch(ctx context.Context, requests []Request, dryRun bool) ([]BatchResult, error) {
+	results := make([]BatchResult, len(requests))
+	if !slices.ContainsFunc(requests, func(r Request) bool { return r.Update != nil }) {
+		return results, nil
+	}
+	streams := make([]monitor.StreamURL, len(requests))
+	for i, r := range requests {
+		if r.Update != nil {
+			streams[i], _ = monitor.ParseStreamURL(r.StreamURL) // a wrong one is that of no monitor
+		}
+	}
+	watched, _, err := reg.store.ActiveStreams(ctx, streams)
+	if err != nil {
+		return nil, fmt.Errorf("read what is watched: %w", err)
+	}
+	for i, stream := range streams {
+		if id, is := watched[stream]; is {
+			results[i] = reg.editor.update(ctx, id, *requests[i].Update, dryRun)
+		}
+	}
+	return results, nil
 }
 
 // CheckBatch returns what RegisterBatch would return now, but stores nothing and starts
-// no worker. The monitors' IDs are not kept. Errors: the store cannot be read.
+// no worker. The IDs of new monitors are not kept. Errors: the store cannot be read.
 func (reg *Registrar) CheckBatch(ctx context.Context, requests []Request) ([]BatchResult, error) {
 	batch := reg.withCheckedCallbacks()
-	results := make([]BatchResult, len(requests))
+	results, err := reg.updateBatch(ctx, requests, true)
+	if err != nil {
+		return nil, err
+	}
 	var streams []monitor.StreamURL
 	for i, r := range requests {
+		if results[i].Watched {
+			continue
+		}
 		m, wrong := batch.read(r)
 		if results[i].Err = batch.refusal(ctx, m, wrong); results[i].Err == nil {
 			results[i].Monitor = m
@@ -50,7 +92,7 @@ func (reg *Registrar) CheckBatch(ctx context.Context, requests []Request) ([]Bat
 	}
 	for i := range results {
 		m := results[i].Monitor
-		if results[i].Err != nil {
+		if results[i].Err != nil || results[i].Watched {
 			continue
 		}
 		if err := reg.room(m.StreamURL, watched, active); err != nil {

@@ -110,6 +110,21 @@ type Editor struct {
 // report. A change that is repeated, or changes nothing, stores nothing. Errors:
 // *monitor.Error NotFound, Ended, InvalidURL, InvalidConfig.
 func (ed *Editor) ChangeMonitor(ctx context.Context, id monitor.ID, c Change) (changed monitor.Monitor, err error) {
+	return ed.change(ctx, id, c, sameSettings)
+}
+
+// update is ChangeMonitor for a batch: what means the same is no change. With dryRun nothing is stored.
+func (ed *Editor) update(ctx context.Context, id monitor.ID, c Change, dryRun bool) (r BatchResult) {
+	r.Watched = true
+	r.Monitor, r.Err = ed.change(ctx, id, c, func(before, after monitor.Monitor) (keep bool, err error) {
+		r.Changed = monitor.Differences(before, after)
+		return dryRun || len(r.Changed) == 0, nil
+	})
+	return r
+}
+
+// change changes a monitor, unless keep decides that what is stored stays.
+func (ed *Editor) change(ctx context.Context, id monitor.ID, c Change, keep func(before, after monitor.Monitor) (bool, error)) (changed monitor.Monitor, err error) {
 	for {
 		m, err := ed.store.Get(ctx, id)
 		if err != nil {
@@ -119,8 +134,8 @@ func (ed *Editor) ChangeMonitor(ctx context.Context, id monitor.ID, c Change) (c
 		if err != nil {
 			return monitor.Monitor{}, err
 		}
-		same, err := sameSettings(m, draft)
-		if err != nil || same {
+		kept, err := keep(m, draft)
+		if err != nil || kept {
 			return m, err
 		}
 		err = settle(ctx, "change a monitor", func(ctx context.Context) (err error) {

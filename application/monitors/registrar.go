@@ -14,6 +14,7 @@ type Registrar struct {
 
 	store   RegistrationStore
 	workers WorkerManager
+	editor  *Editor
 	log     *slog.Logger
 }
 

@@ -57,10 +57,11 @@ func NewServices(store Store, workers WorkerManager, callbacks CallbackPolicy, t
 	}
 	log := cfg.Log.With("component", "monitors")
 	admission := admission{store, callbacks, cfg.CookieJars, cfg.NewUUID, cfg.MaxMonitors, cfg.ScheduleLead, cfg.Now}
+	editor := &Editor{admission, store, workers, log}
 	return &Services{
-		Registrar:     &Registrar{admission, store, workers, log},
+		Registrar:     &Registrar{admission, store, workers, editor, log},
 		Previewer:     &Previewer{admission, cfg.Resolver, cfg.WithSecret, make(chan struct{}, MaxPreviews)},
-		Editor:        &Editor{admission, store, workers, log},
+		Editor:        editor,
 		Monitors:      &MonitorReader{store, store},
 		Events:        &EventService{store},
 		WebhookTester: &WebhookTester{testSender, callbacks, cfg.NewUUID, cfg.Now, cfg.Zone},

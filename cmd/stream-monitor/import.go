@@ -14,13 +14,13 @@ import (
 // maxFile is the largest file that import and apply read, in bytes.
 const maxFile = 64 << 20
 
-// importMonitors registers the monitors of a file at a running gateway.
+// importMonitors registers the monitors or channels of a file at a running gateway.
 func importMonitors(ctx context.Context, c *config.Import, out console) error {
 	file, err := readFile(c.File)
 	if err != nil {
 		return err
 	}
-	batches, err := importer.Divide(file)
+	batches, err := importer.Divide(file, importer.Charset(c.Charset))
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.File, err)
 	}
@@ -29,7 +29,7 @@ func importMonitors(ctx context.Context, c *config.Import, out console) error {
 		return err
 	}
 	gateway := apiclient.New(c.Gateway.URL, key, c.Gateway.CAFile)
-	return importer.Import(ctx, gateway, batches, c.DryRun, out.out, out.err)
+	return importer.Import(ctx, gateway, batches, apiclient.BatchOptions{DryRun: c.DryRun, Update: c.Update}, out.out, out.err)
 }
 
 // readFile reads a file, or the standard input for "-".

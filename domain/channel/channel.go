@@ -92,6 +92,24 @@ func (t Template) Check() (refused []error) {
 	return slices.DeleteFunc(refused, func(err error) bool { return err == nil })
 }
 
+// Differences compares two templates.
+func (t Template) Differences(after Template) []monitor.Difference {
+	registered := func(t Template) monitor.Monitor {
+		return monitor.Monitor{CallbackURL: t.CallbackURL, Config: t.Config, Metadata: t.Metadata, Labels: t.Labels}
+	}
+	all := monitor.Differences(registered(t), registered(after))
+	orNone := func(name string) any {
+		if name == "" {
+			return nil
+		}
+		return name
+	}
+	if t.Jar != after.Jar {
+		all = append(all, monitor.Difference{Field: "cookie_jar", From: orNone(t.Jar), To: orNone(after.Jar)})
+	}
+	return all
+}
+
 // metadataOf returns the metadata of the monitor of a stream: those of the template, with the names of channel and stream
 // where the template has none.
 func (c Channel) metadataOf(f Found) json.RawMessage {

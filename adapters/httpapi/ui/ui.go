@@ -155,6 +155,7 @@ func newFile(name string, content []byte) (file, error) {
 // mediaTypes are those of a build. The tables of the operating system differ.
 var mediaTypes = map[string]string{
 	".css":         "text/css; charset=utf-8",
+	".csv":         "text/csv; charset=utf-8",
 	".html":        "text/html; charset=utf-8",
 	".ico":         "image/x-icon",
 	".js":          "text/javascript; charset=utf-8",

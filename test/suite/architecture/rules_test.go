@@ -82,6 +82,7 @@ var homes = []struct {
 	{"database/sql", []string{"adapters/postgres", "migrations"}},
 	{"github.com/pressly/goose", []string{"adapters/postgres", "migrations"}},
 	{"k8s.io", []string{"adapters/runtime/kube"}},
+	{"golang.org/x/text", []string{"cmd/stream-monitor/internal/importer"}},
 	{"sigs.k8s.io/yaml", []string{"adapters/runtime/kube", "cmd/stream-monitor/internal/applier"}},
 	{"sigs.k8s.io", []string{"adapters/runtime/kube"}},
 	{"github.com/minio/minio-go", []string{"adapters/blob/s3"}},

@@ -126,10 +126,12 @@ type Watch struct {
 
 // Import names the file to register, and the gateway.
 type Import struct {
-	File string `arg:"" name:"FILE" type:"path" help:"CSV whose first row names the columns (stream_url or channel, callback_url, fields of config, labels.NAME, metadata.NAME), or a JSON array of registrations; - is the standard input."`
+	File string `arg:"" name:"FILE" type:"path" help:"CSV whose first row names the columns (stream_url or channel, callback_url, fields of config, labels.NAME, metadata.NAME), with a comma, semicolon or tab between cells; or a JSON array of registrations; - is the standard input."`
 
 	Gateway GatewayFlags `embed:""`
-	DryRun  bool         `help:"Register nothing; print what would happen."`
+	DryRun  bool         `help:"Register and change nothing; print what would happen."`
+	Update  bool         `help:"Also change what is watched or registered already, where the file says something else. Without it, these are refused."`
+	Charset string       `type:"choice" accept:"utf-8,shift_jis" default:"utf-8" help:"How characters are written in a file without a byte order mark: utf-8, or shift_jis for a CSV file of Excel in Japan. With such a mark, UTF-8 and UTF-16 are recognized."`
 }
 
 // Apply names the file of destinations, routes and silences, and the gateway.

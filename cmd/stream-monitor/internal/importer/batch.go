@@ -27,9 +27,13 @@ func (b Batch) Rows() string {
 
 // Divide divides a file into batches. The file is JSON if it begins with [ or {: an array
 // of registrations, or {"monitors": array} or {"channels": array}. Otherwise it is CSV whose first row names the
-// columns. A registration of a channel has channel. Errors: the file is neither, or it has no registration.
-func Divide(file []byte) ([]Batch, error) {
-	file = bytes.TrimPrefix(file, []byte("\ufeff"))
+// columns. A registration of a channel has channel. charset is that of text; "": UTF-8, or what a byte order mark
+// says. Errors: the file is neither, or it has no registration.
+func Divide(file []byte, charset Charset) ([]Batch, error) {
+	file, err := decode(file, charset)
+	if err != nil {
+		return nil, err
+	}
 	trimmed := bytes.TrimLeft(file, " \t\r\n")
 	if len(trimmed) > 0 && (trimmed[0] == '[' || trimmed[0] == '{') {
 		return divideJSON(trimmed)
@@ -86,7 +90,9 @@ func listOf(registration json.RawMessage) string {
 }
 
 func divideCSV(file []byte) ([]Batch, error) {
-	rows, err := csv.NewReader(bytes.NewReader(file)).ReadAll()
+	r := csv.NewReader(bytes.NewReader(file))
+	r.Comma = separatorOf(file)
+	rows, err := r.ReadAll()
 	if err != nil {
 		return nil, fmt.Errorf("the file is not valid CSV: %w", err)
 	}
@@ -103,6 +109,16 @@ func divideCSV(file []byte) ([]Batch, error) {
 		err := w.WriteAll(append([][]string{rows[0]}, some...))
 		return b.Bytes(), err
 	})
+}
+
+// separatorOf returns what separates the cells of CSV: the first comma, semicolon or tab of the first row, because no column
+// has one in its name. Spreadsheets write the semicolon where the comma is the decimal separator, and tabs as "Unicode text".
+func separatorOf(file []byte) rune {
+	first, _, _ := bytes.Cut(file, []byte("\n"))
+	if at := bytes.IndexAny(first, ",;\t"); at >= 0 {
+		return rune(first[at])
+	}
+	return ','
 }
 
 // divide makes batches of at most batchSize registrations, each encoded on its own.

@@ -3,6 +3,7 @@ package importer_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"regexp"
@@ -10,10 +11,12 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf16"
 
 	"github.com/stream-monitor/stream-monitor/adapters/apiclient"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/importer"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 )
 
 // fakeGateway accepts every registration but the one whose stream_url is "refused".
@@ -25,7 +28,7 @@ type fakeGateway struct {
 	limitHit bool
 }
 
-func (g *fakeGateway) RegisterBatch(_ context.Context, list, _ string, body []byte, dryRun bool) ([]apiclient.BatchResult, error) {
+func (g *fakeGateway) RegisterBatch(_ context.Context, list, _ string, body []byte, o apiclient.BatchOptions) ([]apiclient.BatchResult, error) {
 	if g.limit > 0 && !g.limitHit {
 		g.limitHit = true
 		return nil, &apiclient.RateLimited{Wait: g.limit}
@@ -43,9 +46,9 @@ func (g *fakeGateway) RegisterBatch(_ context.Context, list, _ string, body []by
 		switch {
 		case url == "refused":
 			r.Error = monitor.Errorf(monitor.InvalidURL, "no stream")
-		case !dryRun && list == "channels":
+		case !o.DryRun && list == "channels":
 			r.ChannelID = "0190a5d8"
-		case !dryRun:
+		case !o.DryRun:
 			r.MonitorID = "mon-1"
 		}
 		results = append(results, r)
@@ -73,13 +76,13 @@ func files() map[string]string {
 
 func TestAFileOfAnyLengthIsSentInBatchesInOrder(t *testing.T) { // section 16.6
 	for name, file := range files() {
-		batches, err := importer.Divide([]byte(file))
+		batches, err := importer.Divide([]byte(file), importer.UTF8)
 		if err != nil || len(batches) != 3 || batches[2].First != 201 || batches[2].Size != 50 {
 			t.Fatalf("%s: %d batches, %v", name, len(batches), err)
 		}
 		var results, messages bytes.Buffer
 		g := &fakeGateway{}
-		if err := importer.Import(t.Context(), g, batches, false, &results, &messages); err != nil {
+		if err := importer.Import(t.Context(), g, batches, apiclient.BatchOptions{}, &results, &messages); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if len(g.urls) != 250 || g.urls[0] != "u0" || g.urls[249] != "u249" {
@@ -92,13 +95,13 @@ func TestAFileOfAnyLengthIsSentInBatchesInOrder(t *testing.T) { // section 16.6
 }
 
 func TestARefusedRegistrationIsPrintedAndFailsTheImport(t *testing.T) {
-	batches, err := importer.Divide([]byte("stream_url\na\nrefused\nb\n"))
+	batches, err := importer.Divide([]byte("stream_url\na\nrefused\nb\n"), importer.UTF8)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, dryRun := range []bool{false, true} {
 		var results, messages bytes.Buffer
-		err := importer.Import(t.Context(), &fakeGateway{}, batches, dryRun, &results, &messages)
+		err := importer.Import(t.Context(), &fakeGateway{}, batches, apiclient.BatchOptions{DryRun: dryRun}, &results, &messages)
 		if err == nil || !strings.Contains(err.Error(), "1 of 3") || !strings.Contains(results.String(), "2\trefused\trefused\tINVALID_URL: no stream\n") {
 			t.Errorf("dry run %t: %v\n%s", dryRun, err, results.String())
 		}
@@ -110,12 +113,12 @@ func TestARefusedRegistrationIsPrintedAndFailsTheImport(t *testing.T) {
 
 func TestChannelsAreToldFromMonitors(t *testing.T) { // section 20.1
 	for _, file := range []string{"channel,callback_url\na,x\nrefused,x\n", `[{"channel":"a"},{"channel":"refused"}]`, `{"channels":[{"channel":"a"},{"channel":"refused"}]}`} {
-		batches, err := importer.Divide([]byte(file))
+		batches, err := importer.Divide([]byte(file), importer.UTF8)
 		if err != nil || len(batches) != 1 || batches[0].List != "channels" {
 			t.Fatalf("%s: %+v, %v", file, batches, err)
 		}
 		var results, messages bytes.Buffer
-		if err := importer.Import(t.Context(), &fakeGateway{}, batches, false, &results, &messages); err == nil {
+		if err := importer.Import(t.Context(), &fakeGateway{}, batches, apiclient.BatchOptions{}, &results, &messages); err == nil {
 			t.Error("a refused channel fails nothing")
 		}
 		if want := "1\tregistered\ta\t0190a5d8\n2\trefused\trefused\tINVALID_URL: no stream\n"; results.String() != want {
@@ -125,12 +128,12 @@ func TestChannelsAreToldFromMonitors(t *testing.T) { // section 20.1
 }
 
 func TestAFailedBatchSaysWhereToContinue(t *testing.T) {
-	batches, err := importer.Divide([]byte(files()["CSV"]))
+	batches, err := importer.Divide([]byte(files()["CSV"]), importer.UTF8)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var results, messages bytes.Buffer
-	err = importer.Import(t.Context(), &fakeGateway{fail: errors.New("the gateway is gone")}, batches, false, &results, &messages)
+	err = importer.Import(t.Context(), &fakeGateway{fail: errors.New("the gateway is gone")}, batches, apiclient.BatchOptions{}, &results, &messages)
 	if err == nil || !strings.Contains(err.Error(), "registrations 101 to 200: 100 registrations were accepted before this: the gateway is gone") {
 		t.Errorf("error is %v", err)
 	}
@@ -138,22 +141,102 @@ func TestAFailedBatchSaysWhereToContinue(t *testing.T) {
 
 func TestARateLimitIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		batches, err := importer.Divide([]byte("stream_url\na\n"))
+		batches, err := importer.Divide([]byte("stream_url\na\n"), importer.UTF8)
 		if err != nil {
 			t.Fatal(err)
 		}
 		began := time.Now()
 		var results, messages bytes.Buffer
 		g := &fakeGateway{limit: 6 * time.Second}
-		if err := importer.Import(t.Context(), g, batches, false, &results, &messages); err != nil || time.Since(began) != 6*time.Second || len(g.urls) != 1 {
+		if err := importer.Import(t.Context(), g, batches, apiclient.BatchOptions{}, &results, &messages); err != nil || time.Since(began) != 6*time.Second || len(g.urls) != 1 {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := importer.Import(ctx, &fakeGateway{limit: time.Hour}, batches, false, &results, &messages); !errors.Is(err, context.Canceled) {
+		if err := importer.Import(ctx, &fakeGateway{limit: time.Hour}, batches, apiclient.BatchOptions{}, &results, &messages); !errors.Is(err, context.Canceled) {
 			t.Errorf("error is %v", err)
 		}
 	})
+}
+
+func TestAFileIsReadAsSpreadsheetsSaveIt(t *testing.T) { // section 16.6
+	const want = "stream_url,labels.show,metadata.note\na,朝の番組～①,\"x, y\"\n"
+	const semicolons = "stream_url;labels.show;metadata.note\r\na;朝の番組～①;x, y\r\n"
+	shiftJIS := "\x92\xa9\x82\xcc\x94\xd4\x91\x67\x81\x60\x87\x40" // with characters of Windows
+	utf16 := func(order binary.AppendByteOrder) string {
+		raw := order.AppendUint16(nil, 0xfeff)
+		for _, unit := range utf16.Encode([]rune(strings.ReplaceAll(semicolons, ";", "\t"))) {
+			raw = order.AppendUint16(raw, unit)
+		}
+		return string(raw)
+	}
+	for name, c := range map[string]struct {
+		file    string
+		charset importer.Charset
+	}{
+		"semicolons":                     {semicolons, importer.UTF8},
+		"CSV UTF-8 of Excel":             {"\ufeff" + semicolons, importer.UTF8},
+		"a mark, whatever was said":      {"\ufeff" + semicolons, importer.ShiftJIS},
+		"tabs":                           {strings.ReplaceAll(semicolons, ";", "\t"), importer.UTF8},
+		"Unicode text of Excel":          {utf16(binary.LittleEndian), importer.UTF8},
+		"the other UTF-16":               {utf16(binary.BigEndian), importer.ShiftJIS},
+		"CSV of Excel in Japan":          {strings.Replace(semicolons, "朝の番組～①", shiftJIS, 1), importer.ShiftJIS},
+		"Shift_JIS that nobody has said": {strings.Replace(semicolons, "朝の番組～①", shiftJIS, 1), importer.UTF8},
+		"UTF-8 that is no Shift_JIS":     {semicolons + "é;;\n", importer.ShiftJIS},
+		"half a character":               {utf16(binary.LittleEndian) + "x", importer.UTF8},
+	} {
+		batches, err := importer.Divide([]byte(c.file), c.charset)
+		problem := map[string]string{"Shift_JIS that nobody has said": "line 2 is not UTF-8", "UTF-8 that is no Shift_JIS": "cannot be read", "half a character": "cut off"}[name]
+		switch {
+		case problem != "":
+			if err == nil || !strings.Contains(err.Error(), problem) {
+				t.Errorf("%s: the error is %v", name, err)
+			}
+		case err != nil:
+			t.Errorf("%s: %v", name, err)
+		case string(batches[0].Body) != want:
+			t.Errorf("%s: %s", name, batches[0].Body)
+		}
+	}
+}
+
+// knowing answers as a gateway that watches a and b already; a differs.
+type knowing struct{ fakeGateway }
+
+func (g *knowing) RegisterBatch(ctx context.Context, list, contentType string, body []byte, o apiclient.BatchOptions) ([]apiclient.BatchResult, error) {
+	results, err := g.fakeGateway.RegisterBatch(ctx, list, contentType, body, o)
+	for n := range results {
+		changed := []monitor.Difference{}
+		switch results[n].StreamURL {
+		case "a":
+			changed = append(changed, monitor.Difference{Field: "callback_url"}, monitor.Difference{Field: "labels.team", From: "x", To: "y"})
+			fallthrough
+		case "b":
+			results[n].MonitorID, results[n].Changed = "mon-2", &changed
+		}
+	}
+	return results, err
+}
+
+func TestWhatIsWatchedAlreadyIsUpdatedLineByLine(t *testing.T) { // section 16.6
+	batches, err := importer.Divide([]byte("stream_url\na\nu1\nb\nrefused\n"), importer.UTF8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const lines = "1\tchanged\ta\tmon-2\tcallback_url, labels.team x → y\n2\t%s\n3\tunchanged\tb\tmon-2\n4\trefused\trefused\tINVALID_URL: no stream\n"
+	for _, dryRun := range []bool{false, true} {
+		added, said := "registered\tu1\tmon-1", "1 registered, 1 changed, 1 stay as they are, 1 refused\n"
+		if dryRun {
+			added, said = "valid\tu1", "dry run: 1 would be registered, 1 changed, 1 stay as they are, 1 would be refused; nothing was stored\n"
+		}
+		var results, messages bytes.Buffer
+		err := importer.Import(t.Context(), &knowing{}, batches, apiclient.BatchOptions{DryRun: dryRun, Update: true}, &results, &messages)
+		if err == nil || !strings.Contains(err.Error(), "1 of 4") {
+			t.Errorf("the error is %v", err)
+		}
+		expect.Equal(t, "the lines", results.String(), fmt.Sprintf(lines, added))
+		expect.Equal(t, "the message", messages.String(), said)
+	}
 }
 
 func TestAnotherFileIsRefusedWithWhatIsAccepted(t *testing.T) {
@@ -165,7 +248,7 @@ func TestAnotherFileIsRefusedWithWhatIsAccepted(t *testing.T) {
 		"another JSON":  {`{"streams":[]}`, "no monitors"},
 		"an empty list": {"[]", "no registration"},
 	} {
-		if _, err := importer.Divide([]byte(c.file)); err == nil || !strings.Contains(err.Error(), c.message) {
+		if _, err := importer.Divide([]byte(c.file), importer.UTF8); err == nil || !strings.Contains(err.Error(), c.message) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

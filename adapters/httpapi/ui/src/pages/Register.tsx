@@ -79,6 +79,15 @@ export function Register() {
           </a>
         </span>
       </div>
+      <p class="many-at-once">
+        {words.many[0]}
+        <a class="link" href="/monitors.csv" download>
+          {words.many[1]}
+        </a>
+        {words.many[2]}
+        <code>stream-monitor import monitors.csv</code>
+        {words.many[3]}
+      </p>
       <NotAllowed to="operate" />
       <div class="register">
         <RegisterForm submit={words.submit} send={send} next={next}>

@@ -1,5 +1,6 @@
 export const register = {
   title: "Register a stream",
+  many: ["Many at once: fill in ", "a sample file (CSV)", ", for example with Excel, and run ", "."],
   which: "Which stream",
   url: "Address of the stream",
   urlHint: "A YouTube address that names one stream (watch?v=, youtu.be, /live/, /shorts/, /embed/), its ID of 11 characters, or a channel of Twitch (twitch.tv/LOGIN) or TwitCasting (twitcasting.tv/USER). Of your own: an address that ends in .m3u8 or .mpd, or hls+https://HOST/PATH, dash+https://HOST/PATH; for audio (Icecast, SHOUTcast) icy+https://HOST:PORT/MOUNT.",

@@ -2,6 +2,7 @@ import type { Words } from "../words";
 
 export const register: Words["register"] = {
   title: "配信を登録",
+  many: ["まとめて登録するには、", "見本のファイル（CSV）", "をExcelなどで編集し、", "を実行してください。"],
   which: "どの配信か",
   url: "配信のアドレス",
   urlHint: "1つの配信を示すYouTubeのアドレス（watch?v=、youtu.be、/live/、/shorts/、/embed/）、11文字のID、またはTwitch（twitch.tv/ログイン名）・ツイキャス（twitcasting.tv/ユーザー名）のページです。自局の配信は、.m3u8または.mpdで終わるアドレスか、hls+https://ホスト/パス、dash+https://ホスト/パス、音声配信（Icecast、SHOUTcast）はicy+https://ホスト:ポート/マウントと入力してください。",
