@@ -33,6 +33,12 @@ func (s *Site) Advertise(login string, ads youtube.Source, d time.Duration, byTi
 	return from, until
 }
 
+// ExpireURLs lets all URLs of the media of a channel be refused that were given out before.
+func (s *Site) ExpireURLs(login string) { s.change(login, func(c *channel) { c.issue++ }) }
+
+// Refused returns how many requests came with URLs that had expired.
+func (s *Site) Refused(login string) int { return s.channel(login).refused }
+
 // isAd reports whether an advertisement replaces the segment.
 func (c channel) isAd(e livestream.Entry) (b adBreak, ok bool) {
 	for _, b := range c.breaks {
@@ -58,6 +64,11 @@ func (s *Site) serveMedia(w http.ResponseWriter, r *http.Request) {
 	c := s.channel(t.login)
 	if !ok || c.media == nil || t.broadcast != c.broadcast {
 		http.NotFound(w, r)
+		return
+	}
+	if t.issue != c.issue {
+		s.change(t.login, func(c *channel) { c.refused++ })
+		http.Error(w, "the URL has expired", http.StatusForbidden)
 		return
 	}
 	part := livestream.Playlists
@@ -122,7 +133,7 @@ func (c channel) master(login string) string {
 		}
 		fmt.Fprintf(&b, "#EXT-X-MEDIA:TYPE=VIDEO,GROUP-ID=%q,NAME=%q,AUTOSELECT=YES,DEFAULT=YES\n", name, name)
 		fmt.Fprintf(&b, "#EXT-X-STREAM-INF:BANDWIDTH=%d,%sCODECS=%q,VIDEO=%q,FRAME-RATE=30.000,STABLE-VARIANT-ID=%q\n", r.Bandwidth, size, codecs, name, name)
-		fmt.Fprintf(&b, "%s/v1/playlist/%s.m3u8\n", playlistHost, ticket{login: login, broadcast: c.broadcast, itag: r.Itag})
+		fmt.Fprintf(&b, "%s/v1/playlist/%s.m3u8\n", playlistHost, ticket{login: login, broadcast: c.broadcast, issue: c.issue, itag: r.Itag})
 	}
 	return b.String()
 }
@@ -165,6 +176,7 @@ func (c channel) text(t ticket, p livestream.Playlist) string {
 type ticket struct {
 	login     string
 	broadcast int
+	issue     int // which the URLs of a master playlist share
 	itag      int
 	segment   bool
 	ad        bool
@@ -172,18 +184,19 @@ type ticket struct {
 }
 
 func (t ticket) String() string {
-	return fmt.Sprintf("S1gnedTicket.%s.%d.%d.%t.%d", t.login, t.broadcast, t.itag, t.ad, t.number)
+	return fmt.Sprintf("S1gnedTicket.%s.%d.%d.%d.%t.%d", t.login, t.broadcast, t.issue, t.itag, t.ad, t.number)
 }
 
 // parseTicket is the inverse of String.
 func parseTicket(path string) (t ticket, ok bool) {
 	parts := strings.Split(path[strings.LastIndex(path, "/")+1:], ".")
-	if len(parts) != 7 {
+	if len(parts) != 8 {
 		return t, false
 	}
-	t.login, t.ad, t.segment = parts[1], parts[4] == "true", strings.HasPrefix(path, "/v1/segment/")
+	t.login, t.ad, t.segment = parts[1], parts[5] == "true", strings.HasPrefix(path, "/v1/segment/")
 	t.broadcast, _ = strconv.Atoi(parts[2])
-	t.itag, _ = strconv.Atoi(parts[3])
-	t.number, _ = strconv.ParseUint(parts[5], 10, 63)
+	t.issue, _ = strconv.Atoi(parts[3])
+	t.itag, _ = strconv.Atoi(parts[4])
+	t.number, _ = strconv.ParseUint(parts[6], 10, 63)
 	return t, true
 }

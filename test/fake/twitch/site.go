@@ -56,6 +56,8 @@ type channel struct {
 	media, ads youtube.Source
 	breaks     []adBreak
 	started    time.Time
+	issue      int // of the URLs of its media that are answered
+	refused    int // requests with URLs that have expired
 }
 
 // New makes a Site that answers behind the proxy of a server.

@@ -53,6 +53,10 @@ func TestStreamsOfOtherSitesAreWatchedFromTheirStartToTheirEnd(t *testing.T) { /
 		runTimeline(t, 1)
 		flapAndAdvertise(t, tw)
 	})
+	t.Run("a broadcast whose URLs expire", func(t *testing.T) {
+		runTimeline(t, 1)
+		expireURLs(t, tw)
+	})
 }
 
 // advertise shows advertisements on Twitch for adBreak, with these faults of picture and sound, and some seconds of what follows.
@@ -91,6 +95,24 @@ func flapAndAdvertise(t *testing.T, tw *twitch.Site) {
 
 	advertise(t, tw, login, livestream.Black, livestream.Silence)
 	expect.Equal(t, "the health after black and silent advertisements", health(), any([2]any{"ok", "ok"}))
+	shared.AssertEvents(t, id, scenario.Started)
+}
+
+// expireURLs refuses the URLs of a broadcast's media twice. It is resolved again, and nothing is told.
+func expireURLs(t *testing.T, tw *twitch.Site) {
+	t.Helper()
+	const login = "acceptance_expires"
+	tw.Broadcast(login, must.Get(shared.Library.Start(t.Context(), livestream.Config{Packaging: livestream.Packaging{ProgramTime: livestream.DateTimePerSegment}}))(t))
+	id := must.Get(shared.Service.Register(t.Context(), twitch.URL(login), shared.Receiver.URL(), fastConfig()))(t)
+	shared.WaitEvent(t, id, scenario.Started, scenario.StartTimeout)
+	for range 2 {
+		refused, analysed := tw.Refused(login), shared.Analysed(t, id)
+		eventually(t, time.Minute, "its media are seen", func() bool { return shared.Analysed(t, id) > analysed })
+		tw.ExpireURLs(login)
+		eventually(t, time.Minute, "its URLs are refused", func() bool { return tw.Refused(login) > refused })
+		analysed = shared.Analysed(t, id)
+		eventually(t, time.Minute, "its media are seen through others", func() bool { return shared.Analysed(t, id) > analysed+2 })
+	}
 	shared.AssertEvents(t, id, scenario.Started)
 }
 
