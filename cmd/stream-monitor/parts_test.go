@@ -82,7 +82,7 @@ func TestEachSourceThatHasChannelsListsThem(t *testing.T) { // section 20.2
 	flags := config.WatchingFlags{}
 	listers := newResolvingTools(flags, slog.New(slog.DiscardHandler)).listers(flags, slog.New(slog.DiscardHandler))
 	for _, source := range monitor.Sources {
-		if has := source.Channels != nil || source.Returns > 0; has != (len(listers[source.Name]) > 0) {
+		if has := source.Channels != nil || source.IsPlace(); has != (len(listers[source.Name]) > 0) {
 			t.Errorf("%s has channels: %t; it has %d ways to list their streams", source.Title, has, len(listers[source.Name]))
 		}
 	}

@@ -54,10 +54,7 @@ func ParseAddress(s string) (Address, error) {
 		if !slices.Contains(source.Hosts, strings.ToLower(u.Host)) {
 			continue
 		}
-		prefix, path := source.Prefix, source.ID
-		if form := source.Channels; form != nil {
-			prefix, path = form.Prefix, form.Path
-		}
+		prefix, path := formOf(source)
 		rest, why := path(u)
 		if why == "" {
 			return Address(prefix + rest), nil
@@ -71,7 +68,15 @@ func ParseAddress(s string) (Address, error) {
 }
 
 // has reports whether a source has channels.
-func has(source monitor.Source) bool { return source.Channels != nil || source.Returns > 0 }
+func has(source monitor.Source) bool { return source.Channels != nil || source.IsPlace() }
+
+// formOf returns what every canonical address of a source's channels begins with, and what extracts the rest.
+func formOf(source monitor.Source) (prefix string, path func(*url.URL) (path, why string)) {
+	if own := source.Channels; own != nil {
+		return own.Prefix, own.Path
+	}
+	return source.Prefix, source.ID
+}
 
 // accepted says in words what the address of a channel may be.
 func accepted() string {
@@ -90,10 +95,7 @@ func accepted() string {
 // source returns the row of the source that a channel is of; the zero value for an address that is not canonical.
 func (a Address) source() monitor.Source {
 	for _, source := range monitor.Sources {
-		prefix := source.Prefix
-		if source.Channels != nil {
-			prefix = source.Channels.Prefix
-		}
+		prefix, _ := formOf(source)
 		if has(source) && strings.HasPrefix(string(a), prefix) {
 			return source
 		}
@@ -107,10 +109,10 @@ func (a Address) Source() monitor.SourceName { return a.source().Name }
 // Place returns the URL of the place of broadcasts that the address is; empty: the streams of the channel have URLs of their
 // own.
 func (a Address) Place() monitor.StreamURL {
-	if a.source().Returns == 0 {
-		return ""
+	if a.source().IsPlace() {
+		return monitor.StreamURL(a)
 	}
-	return monitor.StreamURL(a)
+	return ""
 }
 
 // ByID returns the address of the channel with an ID that its source has given it: that does not change with the handle.

@@ -98,15 +98,24 @@ type ChannelForm struct {
 // Only tests change the table.
 var Sources = []Source{youTube, twitch, twitCasting, icy, ownHLS, ownDASH}
 
-// Site says whose cookies a source needs. An unknown source needs none.
-func (n SourceName) Site() (site cookie.Site) {
+// Row returns the row of a source; the zero value for an unknown one.
+func (n SourceName) Row() Source {
 	for _, s := range Sources {
 		if s.Name == n {
-			site = cookie.Site{Hosts: s.Hosts, Login: s.Login}
+			return s
 		}
 	}
-	return site
+	return Source{}
 }
+
+// Site says whose cookies a source needs. An unknown source needs none.
+func (n SourceName) Site() cookie.Site {
+	s := n.Row()
+	return cookie.Site{Hosts: s.Hosts, Login: s.Login}
+}
+
+// IsPlace says that the source's URLs name places where broadcasts come and go (Returns).
+func (s Source) IsPlace() bool { return s.Returns > 0 }
 
 // CookieHosts lists the hosts of all sources that know a login.
 func CookieHosts() (hosts []string) {
