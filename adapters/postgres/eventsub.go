@@ -49,11 +49,9 @@ func (s *EventSubStore) EventSubTargets(ctx context.Context) (logins []string, e
 		logins = nil
 		var url monitor.StreamURL
 		return eachRow(ctx, tx, []any{&url}, func() {
-			if url.Source() == monitor.Twitch {
-				logins = append(logins, url.ID())
-			}
+			logins = append(logins, url.ID())
 		}, `SELECT address FROM channels WHERE stopped_at IS NULL AND starts_with(address, $1)
-			UNION SELECT stream_url FROM monitors WHERE starts_with(stream_url, $1) AND `+activePredicate+` ORDER BY 1`, eventsub.URL(""))
+			UNION SELECT stream_url FROM monitors WHERE starts_with(stream_url, $1) AND `+activePredicate+` ORDER BY 1`, monitor.Twitch.Row().Prefix)
 	})
 	return logins, err
 }

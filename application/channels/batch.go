@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/channel"
@@ -60,8 +59,7 @@ func (d *Discovery) batches(ctx context.Context, now time.Time, due []channel.Ch
 // batch asks about places of a source. It returns those that the listers are asked about.
 func (d *Discovery) batch(ctx context.Context, source monitor.SourceName, batch Batch, now time.Time, places []channel.Channel) (looks []channel.Channel, err error) {
 	due := len(places)
-	place := places[0].Address.Place()
-	more, err := d.store.ClaimChannels(ctx, strings.TrimSuffix(string(place), place.ID()), now.Add(batchAhead), now.Add(claimTerm), batchSize-due)
+	more, err := d.store.ClaimChannels(ctx, source.Row().Prefix, now.Add(batchAhead), now.Add(claimTerm), batchSize-due)
 	if err != nil {
 		return nil, fmt.Errorf("claim channels of %s: %w", source, err)
 	}

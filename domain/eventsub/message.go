@@ -106,7 +106,7 @@ func (m Message) Hint() (url monitor.StreamURL, state monitor.StreamStatus, ok b
 }
 
 // URL returns the URL of a login's place.
-func URL(login string) string { return "https://www.twitch.tv/" + login }
+func URL(login string) string { return monitor.Twitch.Row().Prefix + login }
 
 // fresh reports whether a message was sent within Window of now.
 func fresh(sentAt, now time.Time) bool { return now.Sub(sentAt).Abs() <= Window }
