@@ -43,15 +43,18 @@ type Requester interface {
 	worker.SegmentFetcher
 }
 
+// Open requests an endless response and returns it, whatever its status is, once its header is read. Its errors, and those of
+// reading its body, are *watch.Failure or io.EOF.
+type Open func(ctx context.Context, url string) (*http.Response, error)
+
 // Tools are what a process asks sources with. All requests leave through the egress address of their
 // context (application/worker/request).
 type Tools struct {
 	Choices Choices
 	Client  *http.Client
 
-	// Endless requests the endless response of an audio stream, also in MEDIA_ALLOWED_NETWORKS, and returns it whatever its status
-	// is. Its errors, and those of reading its body, are *watch.Failure or io.EOF.
-	Endless func(ctx context.Context, url string) (*http.Response, error)
+	// Endless requests audio streams, also in MEDIA_ALLOWED_NETWORKS.
+	Endless Open
 
 	// Own requests the media of streams of one's own, also in MEDIA_ALLOWED_NETWORKS. Manifests makes a reader of HLS and DASH
 	// that gets all it needs so.

@@ -63,7 +63,7 @@ type station struct {
 	header  *watch.RequestHeader
 }
 
-// Open is icy.Open.
+// Open is stream.Open.
 func (s *station) Open(ctx context.Context, url string) (*http.Response, error) {
 	s.opened.Add(1)
 	s.address, s.header = url, request.Header(ctx)

@@ -9,26 +9,27 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/adapters/stream"
 	"github.com/stream-monitor/stream-monitor/application/wait"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
 const (
-	keepLength = time.Minute      // of the stream, for evidence and for a look back
-	keepBytes  = 8 << 20          // of it
-	firstWait  = 15 * time.Second // for the first segment of a request
-	lasted     = 10 * time.Second // of a request that is made again at once when it ends
-	again      = time.Second      // between the two
-	settling   = time.Second      // of a request, in which media come that are older than now
-	maxAhead   = time.Second      // by which media may be ahead of the clock, before they count as sent at once
-	maxBehind  = 5 * time.Second  // by which they may come late, before some count as missing
-	readSize   = 4 << 10
+	keepLength  = time.Minute      // of the stream, for evidence and for a look back
+	keepBytes   = 8 << 20          // of it
+	firstWait   = 15 * time.Second // for the first segment of a request
+	steadyAfter = 10 * time.Second // of a request that is made again at once when it ends
+	retryPause  = time.Second      // between the two
+	settleTime  = time.Second      // of a request, in which media come that are older than now
+	maxAhead    = time.Second      // by which media may be ahead of the clock, before they count as sent at once
+	maxBehind   = 5 * time.Second  // by which they may come late, before some count as missing
+	readSize    = 4 << 10
 )
 
 // Receiver keeps the request of one stream open, and presents its media as a playlist. It is a worker.Media, and may be used
 // concurrently.
 type Receiver struct {
-	open    Open
+	open    stream.Open
 	reading sync.WaitGroup
 	end     context.CancelFunc // of the request; called by Close
 	ended   context.Context    // done after end
@@ -50,7 +51,7 @@ type segment struct {
 }
 
 // NewReceiver makes a Receiver. It requests nothing before the first reading.
-func NewReceiver(open Open) *Receiver {
+func NewReceiver(open stream.Open) *Receiver {
 	r := &Receiver{open: open, news: make(chan struct{})}
 	r.ended, r.end = context.WithCancel(context.Background())
 	return r
@@ -143,7 +144,7 @@ func (r *Receiver) run(ctx context.Context, url string) error {
 	for {
 		began := time.Now()
 		err := r.receive(ctx, url)
-		if time.Since(began) < lasted || !wait.For(ctx, again) {
+		if time.Since(began) < steadyAfter || !wait.For(ctx, retryPause) {
 			return err
 		}
 	}
@@ -165,7 +166,7 @@ func (r *Receiver) receive(ctx context.Context, url string) error {
 		n, err := resp.Body.Read(buffer)
 		whole, strange := c.add(buffer[:n])
 		for _, one := range whole {
-			if time.Since(began) > settling {
+			if time.Since(began) > settleTime {
 				r.add(url, c.codec.container, one)
 			}
 		}

@@ -10,14 +10,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/stream-monitor/stream-monitor/adapters/stream"
 	workerrequest "github.com/stream-monitor/stream-monitor/application/worker/request"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
-
-// Open requests an endless response and returns it, whatever its status is, once its header is read. Its errors, and those of
-// reading its body, are *watch.Failure or io.EOF.
-type Open func(ctx context.Context, url string) (*http.Response, error)
 
 // statusError is a response that is no stream.
 type statusError struct {
@@ -41,7 +38,7 @@ func (e *statusError) missing() bool {
 }
 
 // request opens a stream, with the secret of ctx. The error is a *statusError or a *watch.Failure.
-func request(ctx context.Context, open Open, mount string) (*http.Response, error) {
+func request(ctx context.Context, open stream.Open, mount string) (*http.Response, error) {
 	secret := workerrequest.SecretOf(ctx)
 	resp, err := open(workerrequest.WithHeader(ctx, watch.OwnRequestHeader(secret.Headers, mount)), mount+secret.Query)
 	if err != nil {

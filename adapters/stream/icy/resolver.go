@@ -32,10 +32,10 @@ func Source(t stream.Tools) worker.Source {
 //	401                         ▶ private: listeners need a login
 //	200 without such frames     ▶ not a live stream
 //	anything else               ▶ the state is unknown
-type Resolver struct{ open Open }
+type Resolver struct{ open stream.Open }
 
 // NewResolver makes a Resolver.
-func NewResolver(open Open) Resolver { return Resolver{open} }
+func NewResolver(open stream.Open) Resolver { return Resolver{open} }
 
 // Resolve implements worker.Resolver. It blocks for at most lookLimit.
 func (r Resolver) Resolve(ctx context.Context, url monitor.StreamURL) watch.Resolution {
