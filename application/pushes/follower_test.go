@@ -239,3 +239,34 @@ func TestWhatTwitchRefusesIsNotAskedForAllTheTime(t *testing.T) { // S28
 		})
 	}
 }
+
+// Twitch does not reach the webhook: each subscription fails as soon as it is made. The calls of the API, which discovery needs, too, are
+// 800 a minute.
+func TestAWebhookThatTwitchDoesNotReachCostsFewCalls(t *testing.T) { // S28
+	synctest.Test(t, func(t *testing.T) {
+		var logins []string
+		for n := range 100 {
+			logins = append(logins, fmt.Sprint("login", n))
+		}
+		w := newWorld(logins...)
+		defer w.follow(t, pushes.FollowerConfig{Callback: "https://gateway.example/eventsub/twitch"})()
+		for range 60 {
+			w.pass(time.Second)
+			w.change(func() {
+				for id, s := range w.subscriptions {
+					s.Status = "webhook_callback_verification_failed"
+					w.subscriptions[id] = s
+				}
+			})
+		}
+		calls := 0
+		for _, n := range w.took() {
+			calls += n
+		}
+		if calls > 500 {
+			t.Errorf("%d calls in a minute", calls)
+		}
+		w.pass(time.Second)
+		expect.Text(t, "why", w.state.Failure, "webhook_callback_verification_failed")
+	})
+}

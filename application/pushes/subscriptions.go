@@ -52,6 +52,11 @@ func (f *Follower) sync(ctx context.Context) (change func(*eventsub.State), refu
 		}
 		k.listed, state.ListedAt = true, now
 	}
+	for _, s := range k.existing.Subscriptions {
+		if s.Transport == transport && s.Status == eventsub.Unreached { // else each look would end it and make it again
+			k.refused[s.Key] = refusal{fmt.Errorf("Twitch does not reach the webhook: %s", s.Status), now}
+		}
+	}
 	plan := eventsub.MakePlan(users, k.existing, transport, state.Former)
 	if refused, err = f.carryOut(ctx, plan, transport, now); plan.NoRoom > 0 {
 		refused = fmt.Errorf("%d subscriptions are more than Twitch allows the application (%d)", plan.NoRoom, k.existing.MaxCost)

@@ -37,6 +37,9 @@ type Subscription struct {
 	Transport Transport
 }
 
+// Unreached is the Status of a subscription whose webhook has not answered with the challenge.
+const Unreached = "webhook_callback_verification_failed"
+
 // works reports whether a subscription sends, or will.
 func (s Subscription) works() bool {
 	return s.Status == "enabled" || s.Status == "webhook_callback_verification_pending"
