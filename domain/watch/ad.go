@@ -10,6 +10,31 @@ import (
 // Advertisements of a site take the place of the broadcaster's media (Segment.Ad). Time in them is neither good nor
 // bad: it is in no duration, it ends nothing, and it is no failure. The playlist moves meanwhile.
 
+// maxAds is the longest break for advertisements. What is marked as one beyond it is judged as the broadcaster's media: no
+// blackout may hide behind marks that a site forgets to end.
+const maxAds = 10 * time.Minute
+
+// limitAds returns the segments of a reading with maxAds applied.
+func (p playlists) limitAds(f *mediaFeed, segments []Segment) []Segment {
+	since := f.AdsSince
+	for i, s := range segments {
+		switch {
+		case !s.Ad:
+			since = time.Time{}
+		case since.IsZero():
+			since = s.ProgramTime
+		case s.ProgramTime.Sub(since) >= maxAds:
+			segments = slices.Clone(segments)
+			segments[i].Ad = false
+		}
+	}
+	if !since.Equal(f.AdsSince) {
+		f.AdsSince = since
+		p.revise()
+	}
+	return segments
+}
+
 // toAnalyse returns the newest segment that may be analysed: of the broadcaster, and if an advertisement follows it,
 // not judged before.
 func (p playlists) toAnalyse(f *mediaFeed) (s Segment, ok bool) {

@@ -42,6 +42,8 @@ func TestTimelinesOfAdvertisements(t *testing.T) { // S26
 		{name: "with black before and after that is too short", set: []option{ads(114, 204), black(100, 114, 204, 215)}, from: 50, until: 400, events: "50 started since 0"},
 		{name: "in silence", set: []option{ads(110, 200), silent(100, 230)}, from: 50, until: 400,
 			events: "50 started since 0, 220 silence since 100 for 30, 232 silence_recovered since 100 until 230 for 40"},
+		{name: "without an end, which count as the broadcaster's media after ten minutes", set: []option{ads(100, never), black(100, never)}, from: 50, until: 800,
+			events: "50 started since 0, 730 blackout since 700 for 30"},
 		{name: "before the first segment", set: []option{ads(0, 90)}, from: 50, until: 400, events: "50 started since 0"},
 		{name: "in an outage before its alert", set: []option{ads(110, 200), noSegment(100, 300)}, from: 50, until: 400,
 			events: "50 started since 0, 250 segment_error since 100 for 150 by segment"},

@@ -115,6 +115,7 @@ func (p playlists) mayReturn() bool {
 // handleSegments takes in the segments of a live playlist. It decides whether the
 // playlist has moved and whether to analyse its newest segment now.
 func (p playlists) handleSegments(f *mediaFeed, o Playlist, segments []Segment) {
+	segments = p.limitAds(f, segments)
 	last := segments[len(segments)-1]
 	checkDue := !o.Began.Before(p.plan().nextCheckAt(f))
 	result := f.compare(last)
