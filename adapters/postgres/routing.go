@@ -92,11 +92,7 @@ func (c *routingCache) read(ctx context.Context, tx sqlx.QueryerContext) (notify
 			logUnreadable(c.log, "routes", row.ID, err)
 			continue
 		}
-		for _, w := range route.Windows {
-			if w.Zone == nil {
-				logUnreadable(c.log, "routes", row.ID, w.LoadZone(time.LoadLocation))
-			}
-		}
+		c.logZones("routes", row.ID, route.Windows...)
 		r.Routes = append(r.Routes, route)
 	}
 	var silences []silenceRow
@@ -109,8 +105,8 @@ func (c *routingCache) read(ctx context.Context, tx sqlx.QueryerContext) (notify
 			logUnreadable(c.log, "silences", row.ID, err)
 			continue
 		}
-		if w := silence.Window; w != nil && w.Zone == nil {
-			logUnreadable(c.log, "silences", row.ID, w.LoadZone(time.LoadLocation))
+		if silence.Window != nil {
+			c.logZones("silences", row.ID, *silence.Window)
 		}
 		r.Silences = append(r.Silences, silence)
 	}
@@ -119,13 +115,18 @@ func (c *routingCache) read(ctx context.Context, tx sqlx.QueryerContext) (notify
 		return r, fmt.Errorf("read who is on duty: %w", err)
 	}
 	for _, p := range r.Duty.People {
-		for _, w := range p.Windows {
-			if w.Zone == nil {
-				logUnreadable(c.log, "duty", p.Name, w.LoadZone(time.LoadLocation))
-			}
-		}
+		c.logZones("duty", p.Name, p.Windows...)
 	}
 	return r, nil
+}
+
+// logZones logs the windows whose zones are unknown here.
+func (c *routingCache) logZones(table, id string, windows ...notify.Window) {
+	for _, w := range windows {
+		if w.Zone == nil {
+			logUnreadable(c.log, table, id, w.LoadZone(time.LoadLocation))
+		}
+	}
 }
 
 func logUnreadable(log *slog.Logger, table, id string, err error) {

@@ -75,7 +75,7 @@ func readDuty(ctx context.Context, q sqlx.QueryerContext, lock string) (d notify
 		return d, err
 	}
 	for _, p := range d.People {
-		_ = notify.LoadZones(p.Windows, time.LoadLocation) // routingCache logs a zone that is unknown here; its window is never open
+		notify.LoadZones(p.Windows, time.LoadLocation) // routingCache logs a zone that is unknown here; its window is never open
 	}
 	return d, json.Unmarshal(row.Overrides, &d.Overrides)
 }

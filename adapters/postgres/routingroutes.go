@@ -56,7 +56,7 @@ func (r routeRow) toRoute() (notify.Route, error) {
 	if err := json.Unmarshal(r.Windows, &route.Windows); err != nil {
 		return route, fmt.Errorf("windows of route %s: %w", r.ID, err)
 	}
-	_ = notify.LoadZones(route.Windows, time.LoadLocation) // routingCache logs a zone that is unknown here; its window is never open
+	notify.LoadZones(route.Windows, time.LoadLocation) // routingCache logs a zone that is unknown here; its window is never open
 	return route, nil
 }
 

@@ -48,7 +48,7 @@ func (d Duty) At(at time.Time) []Person {
 	if len(overridden) > 0 {
 		return overridden
 	}
-	return d.who(func(p Person) bool { return len(p.Windows) > 0 && isOpen(p.Windows, at) })
+	return d.who(func(p Person) bool { return anyOpen(p.Windows, at) })
 }
 
 func (d Duty) who(is func(Person) bool) (all []Person) {

@@ -174,10 +174,15 @@ func (r Routing) Policy(d Destination, now time.Time, about ...Subject) ThreadPo
 	return p
 }
 
+// matches reports whether a route matches a subject now. One without windows always may.
+func (r Route) matches(s Subject, now time.Time) bool {
+	return r.Match.Matches(s) && (len(r.Windows) == 0 || anyOpen(r.Windows, now))
+}
+
 // matching returns the routes that match now, until the search ends.
 func (r Routing) matching(s Subject, now time.Time) (all []Route) {
 	for _, route := range r.Routes {
-		if !route.Match.Matches(s) || !isOpen(route.Windows, now) {
+		if !route.matches(s, now) {
 			continue
 		}
 		all = append(all, route)
@@ -276,7 +281,7 @@ func (r Routing) explainRoutes(s Subject, now time.Time) (all []RouteExplanation
 		switch {
 		case ended:
 			x.Result = NotReached
-		case route.Match.Matches(s) && isOpen(route.Windows, now):
+		case route.matches(s, now):
 			x.Result = Matched
 			ended = !route.Continue
 		}

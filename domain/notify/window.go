@@ -117,9 +117,9 @@ func (w *Window) nextChange(after time.Time) time.Time {
 	return end
 }
 
-// isOpen reports whether one of the windows is open at a time, or there is none.
-func isOpen(windows []Window, at time.Time) bool {
-	return len(windows) == 0 || slices.ContainsFunc(windows, func(w Window) bool { return !w.activeUntil(at).IsZero() })
+// anyOpen reports whether one of the windows is open at a time.
+func anyOpen(windows []Window, at time.Time) bool {
+	return slices.ContainsFunc(windows, func(w Window) bool { return !w.activeUntil(at).IsZero() })
 }
 
 // nextChange returns when one of the windows opens or ends next. Zero: none ever does.
@@ -130,14 +130,11 @@ func nextChange(windows []Window, after time.Time) (at time.Time) {
 	return at
 }
 
-// LoadZones sets the zones of windows, as Window.LoadZone does. It returns the first error.
-func LoadZones(windows []Window, load func(name string) (*time.Location, error)) (failed error) {
+// LoadZones sets the zones of windows, as Window.LoadZone does. One that cannot be loaded stays nil.
+func LoadZones(windows []Window, load func(name string) (*time.Location, error)) {
 	for n := range windows {
-		if err := windows[n].LoadZone(load); failed == nil {
-			failed = err
-		}
+		_ = windows[n].LoadZone(load)
 	}
-	return failed
 }
 
 // String returns the window as reasons show it, such as "mon tue 22:00-06:00 Asia/Tokyo".
@@ -155,7 +152,7 @@ func explainWindows(windows []Window, at time.Time) Reason {
 	if zone := windows[0].Zone; zone != nil {
 		got = at.In(zone)
 	}
-	return Reason{"windows", strings.Join(wanted, ", "), strings.ToLower(got.Format("Mon 15:04 ")) + windows[0].Timezone, isOpen(windows, at)}
+	return Reason{"windows", strings.Join(wanted, ", "), strings.ToLower(got.Format("Mon 15:04 ")) + windows[0].Timezone, anyOpen(windows, at)}
 }
 
 // checkWindows returns what is wrong with the windows in a field. Their zones are loaded.

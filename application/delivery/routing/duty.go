@@ -61,7 +61,7 @@ func (s *DutyService) Change(ctx context.Context, c DutyChange) (DutyNow, error)
 		set(&d.People, c.People)
 		set(&d.Owner, c.Owner)
 		for _, p := range d.People {
-			_ = notify.LoadZones(p.Windows, time.LoadLocation) // CheckPeople refuses a window without a zone
+			notify.LoadZones(p.Windows, time.LoadLocation) // CheckPeople refuses a window without a zone
 		}
 		d.Overrides = slices.DeleteFunc(d.Overrides, func(o notify.Override) bool {
 			return !slices.ContainsFunc(d.People, func(p notify.Person) bool { return p.Name == o.Person })

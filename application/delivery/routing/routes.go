@@ -29,7 +29,7 @@ func (c RouteChange) apply(r *notify.Route) {
 	set(&r.Match, c.Match)
 	if c.Windows != nil {
 		r.Windows = *c.Windows
-		_ = notify.LoadZones(r.Windows, time.LoadLocation) // Check refuses a window without a zone
+		notify.LoadZones(r.Windows, time.LoadLocation) // Check refuses a window without a zone
 	}
 	set(&r.Destinations, c.Destinations)
 	set(&r.OnDuty, c.OnDuty)

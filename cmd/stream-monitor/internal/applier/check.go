@@ -47,12 +47,12 @@ func (f File) check(p *Problems) {
 			r.Name = "default"
 		}
 		once(prefix)
-		_ = notify.LoadZones(r.Windows, time.LoadLocation) // Check refuses a window without a zone
+		notify.LoadZones(r.Windows, time.LoadLocation) // Check refuses a window without a zone
 		add(prefix, r.Check()...)
 	}
 	if f.Duty != nil {
 		for _, person := range *f.Duty {
-			_ = notify.LoadZones(person.Windows, time.LoadLocation)
+			notify.LoadZones(person.Windows, time.LoadLocation)
 		}
 		add("duty", notify.Duty{People: *f.Duty}.CheckPeople()...)
 	}
