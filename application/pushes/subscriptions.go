@@ -8,7 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/application/wait"
+	"golang.org/x/sync/errgroup"
+
 	"github.com/stream-monitor/stream-monitor/domain/eventsub"
 )
 
@@ -45,21 +46,21 @@ func (f *Follower) sync(ctx context.Context) (change func(*eventsub.State), refu
 		return change, nil, err
 	}
 	state.Use(f.cfg.Client, transport)
-	k := &f.subscriptions
-	if !k.listed || state.ListDue(now) {
-		if k.existing, err = f.api.Subscriptions(ctx); err != nil {
+	subs := &f.subscriptions
+	if !subs.listed || state.ListDue(now) {
+		if subs.existing, err = f.api.Subscriptions(ctx); err != nil {
 			return change, nil, fmt.Errorf("ask for the subscriptions: %w", err)
 		}
-		k.listed, state.ListedAt = true, now
+		subs.listed, state.ListedAt = true, now
 	}
-	for _, s := range k.existing.Subscriptions {
+	for _, s := range subs.existing.Subscriptions {
 		if s.Transport == transport && s.Status == eventsub.Unreached { // else each look would end it and make it again
-			k.refused[s.Key] = refusal{fmt.Errorf("Twitch does not reach the webhook: %s", s.Status), now}
+			subs.refused[s.Key] = refusal{fmt.Errorf("Twitch does not reach the webhook: %s", s.Status), now}
 		}
 	}
-	plan := eventsub.MakePlan(users, k.existing, transport, state.Former)
+	plan := eventsub.MakePlan(users, subs.existing, transport, state.Former)
 	if refused, err = f.carryOut(ctx, plan, transport, now); plan.NoRoom > 0 {
-		refused = fmt.Errorf("%d subscriptions are more than Twitch allows the application (%d)", plan.NoRoom, k.existing.MaxCost)
+		refused = fmt.Errorf("%d subscriptions are more than Twitch allows the application (%d)", plan.NoRoom, subs.existing.MaxCost)
 	}
 	missing := len(plan.Add) + plan.NoRoom
 	return func(s *eventsub.State) {
@@ -73,22 +74,22 @@ func (f *Follower) sync(ctx context.Context) (change func(*eventsub.State), refu
 
 // users returns the ids of logins, and the logins that Twitch does not know.
 func (f *Follower) users(ctx context.Context, logins []string, now time.Time) (ids, unknown []string, err error) {
-	k := &f.subscriptions
-	if now.Sub(k.askedAt).Abs() >= eventsub.UsersEvery {
-		k.ids, k.askedAt = map[string]string{}, now
+	subs := &f.subscriptions
+	if now.Sub(subs.askedAt).Abs() >= eventsub.UsersEvery {
+		subs.ids, subs.askedAt = map[string]string{}, now
 	}
-	missing := slices.DeleteFunc(slices.Clone(logins), func(login string) bool { _, known := k.ids[login]; return known })
+	missing := slices.DeleteFunc(slices.Clone(logins), func(login string) bool { _, known := subs.ids[login]; return known })
 	for asked := range slices.Chunk(missing, eventsub.PerCall) {
 		found, err := f.api.UserIDs(ctx, asked)
 		if err != nil {
 			return nil, nil, fmt.Errorf("ask for the ids of logins: %w", err)
 		}
 		for _, login := range asked {
-			k.ids[login] = found[login]
+			subs.ids[login] = found[login]
 		}
 	}
 	for _, login := range logins {
-		if id := k.ids[login]; id != "" {
+		if id := subs.ids[login]; id != "" {
 			ids = append(ids, id)
 		} else {
 			unknown = append(unknown, login)
@@ -106,9 +107,9 @@ type refusal struct {
 // carryOut does what a plan says, first what it removes, which makes room. What is refused is not asked for again for a while; refused is
 // why that was. Errors: the API does not answer.
 func (f *Follower) carryOut(ctx context.Context, plan eventsub.Plan, t eventsub.Transport, now time.Time) (refused, err error) {
-	k := &f.subscriptions
+	subs := &f.subscriptions
 	add := slices.DeleteFunc(slices.Clone(plan.Add), func(key eventsub.Key) bool {
-		r := k.refused[key]
+		r := subs.refused[key]
 		waits := now.Sub(r.at).Abs() < eventsub.RefusedPause
 		if waits {
 			refused = r.err
@@ -118,7 +119,7 @@ func (f *Follower) carryOut(ctx context.Context, plan eventsub.Plan, t eventsub.
 	if len(plan.Remove)+len(add) == 0 {
 		return refused, nil
 	}
-	k.listed = false // the next look shows what has become of it
+	subs.listed = false // the next look shows what has become of it
 	if err := each(ctx, plan.Remove, f.api.Unsubscribe); err != nil {
 		return refused, fmt.Errorf("end a subscription: %w", err)
 	}
@@ -134,7 +135,7 @@ func (f *Follower) carryOut(ctx context.Context, plan eventsub.Plan, t eventsub.
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		k.refused[key], refused = refusal{err, now}, err
+		subs.refused[key], refused = refusal{err, now}, err
 		return nil
 	})
 	return refused, err
@@ -142,22 +143,15 @@ func (f *Follower) carryOut(ctx context.Context, plan eventsub.Plan, t eventsub.
 
 // each does something for all of some, changesAtOnce at a time, until one fails, whose error it returns.
 func each[T any](ctx context.Context, all []T, do func(context.Context, T) error) error {
-	working, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	slots := make(wait.Slots, changesAtOnce)
-	var running sync.WaitGroup
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(changesAtOnce)
 	for _, one := range all {
-		release, err := slots.Take(working)
-		if err != nil {
-			break
-		}
-		running.Go(func() {
-			defer release()
-			if err := do(working, one); err != nil {
-				cancel(err)
+		g.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err // another one has failed
 			}
+			return do(ctx, one)
 		})
 	}
-	running.Wait()
-	return context.Cause(working)
+	return g.Wait()
 }
