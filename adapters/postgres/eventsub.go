@@ -26,7 +26,7 @@ func (s *EventSubStore) AcceptMessage(ctx context.Context, m eventsub.Message, n
 		}
 		rows, err := result.RowsAffected()
 		first = rows > 0
-		url, state, tells := m.Hint()
+		url, state, tells := m.Stream()
 		if err != nil || !first || !tells {
 			return err
 		}

@@ -51,7 +51,7 @@ func (f *Follower) Run(ctx context.Context) error {
 	var socket sync.WaitGroup
 	defer socket.Wait()
 	if f.cfg.Callback != "" {
-		f.use(eventsub.Transport{Callback: f.cfg.Callback + "?secret=" + f.service.secret.Name()}) // another secret is another transport
+		f.use(eventsub.Transport{Callback: f.cfg.Callback + "?secret=" + f.service.secret.Fingerprint()}) // another secret is another transport
 	} else {
 		f.use(eventsub.Transport{})
 		socket.Go(func() { f.listen(ctx) })

@@ -146,7 +146,7 @@ func TestAnotherGatewayTakesOverTheConduit(t *testing.T) { // S28
 		w.pass(10 * time.Second)
 		expect.Equal(t, "what is subscribed by webhook", len(w.keys()), 2)
 		for _, s := range w.subscriptions {
-			expect.Equal(t, "the webhook of a subscription", s.Transport.Callback, "https://gateway.example/eventsub/twitch?secret="+eventsub.Secret("the secret").Name())
+			expect.Equal(t, "the webhook of a subscription", s.Transport.Callback, "https://gateway.example/eventsub/twitch?secret="+eventsub.Secret("the secret").Fingerprint())
 		}
 		stop()
 	})

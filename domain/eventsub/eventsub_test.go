@@ -83,7 +83,7 @@ func TestAMessageTellsOfALiveStartOrAnEnd(t *testing.T) {
 		"a revocation":         {eventsub.Message{Kind: eventsub.Revocation, Type: eventsub.Online, Login: "one", Live: true}, ""},
 		"a login that is none": {eventsub.Message{Kind: eventsub.Notification, Type: eventsub.Offline, Login: "../one"}, ""},
 	} {
-		url, state, ok := c.message.Hint()
+		url, state, ok := c.message.Stream()
 		equal(t, name+": it tells", ok, c.state != "")
 		if ok {
 			equal(t, name, state, c.state)
@@ -171,7 +171,7 @@ func TestWithoutASecretEveryWebhookIsForged(t *testing.T) {
 
 func TestTheSecretIsOfTheKeyAndItsNameRevealsNothing(t *testing.T) {
 	one, two := eventsub.SecretOf("one"), eventsub.SecretOf("two")
-	if one == two || len(one) != 64 || one.Name() == two.Name() || strings.Contains(string(one), one.Name()) {
-		t.Errorf("the secrets are %s (%s) and %s (%s)", one, one.Name(), two, two.Name())
+	if one == two || len(one) != 64 || one.Fingerprint() == two.Fingerprint() || strings.Contains(string(one), one.Fingerprint()) {
+		t.Errorf("the secrets are %s (%s) and %s (%s)", one, one.Fingerprint(), two, two.Fingerprint())
 	}
 }

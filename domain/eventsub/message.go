@@ -88,9 +88,9 @@ func (m Message) decode(raw []byte) (Message, error) {
 	return m, nil
 }
 
-// Hint returns the stream about which a message tells, and its state if that is true. ok is false if it tells of none: its type
+// Stream returns the stream about which a message tells, and its state if that is true. ok is false if it tells of none: its type
 // is another one, or it tells of a rerun.
-func (m Message) Hint() (url monitor.StreamURL, state monitor.StreamStatus, ok bool) {
+func (m Message) Stream() (url monitor.StreamURL, state monitor.StreamStatus, ok bool) {
 	switch {
 	case m.Kind != Notification:
 		return "", "", false

@@ -19,8 +19,8 @@ type Secret string
 // SecretOf derives the Secret that all gateways with this key have. Who knows the Secret cannot tell the key.
 func SecretOf(key string) Secret { return Secret(hex.EncodeToString(sign(key, "eventsub-webhook-v1"))) }
 
-// Name tells a Secret from another, without giving it away: 8 hexadecimal digits.
-func (s Secret) Name() string { return hex.EncodeToString(sign(string(s), "eventsub-secret-name")[:4]) }
+// Fingerprint tells a Secret from another, without giving it away: 8 hexadecimal digits.
+func (s Secret) Fingerprint() string { return hex.EncodeToString(sign(string(s), "eventsub-secret-name")[:4]) }
 
 func sign(key string, parts ...string) []byte {
 	mac := hmac.New(sha256.New, []byte(key))
