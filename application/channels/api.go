@@ -11,27 +11,27 @@ import (
 )
 
 const (
-	batchSize  = 100              // places of one Batch
-	batchAhead = 30 * time.Second // by which a place may be asked about before it is due, so that batches are full
-	batchRest  = time.Minute      // after a failure
+	perCall   = 100              // places of one call
+	callAhead = 30 * time.Second // by which a place may be asked about before it is due, so that calls are full
+	apiRest   = time.Minute      // after a failure
 )
 
-// batchOf returns what is asked about the place of a channel with others; nil: its listers alone are asked.
-func (d *Discovery) batchOf(c channel.Channel, now time.Time) Batch {
+// apiOf returns what is asked about the place of a channel with others; nil: its listers alone are asked.
+func (d *Discovery) apiOf(c channel.Channel, now time.Time) BroadcastsAPI {
 	source := c.Address.Source()
 	if c.Address.Place() == "" || now.Before(d.restUntil[source]) {
 		return nil
 	}
-	return d.cfg.Batches[source]
+	return d.cfg.APIs[source]
 }
 
-// batches asks about the places among what is due, and about those that soon will be, all of a source at once. It returns what the listers
+// askAPIs asks about the places among what is due, and about those that soon will be, all of a source at once. It returns what the listers
 // are asked about: the rest, at most maxLooks. The others are stored. Errors: the store fails.
-func (d *Discovery) batches(ctx context.Context, now time.Time, due []channel.Channel) (looks []channel.Channel, err error) {
-	for source, batch := range d.cfg.Batches {
+func (d *Discovery) askAPIs(ctx context.Context, now time.Time, due []channel.Channel) (looks []channel.Channel, err error) {
+	for source, api := range d.cfg.APIs {
 		var places []channel.Channel
 		due = slices.DeleteFunc(due, func(c channel.Channel) bool {
-			is := c.Address.Source() == source && d.batchOf(c, now) != nil
+			is := c.Address.Source() == source && d.apiOf(c, now) != nil
 			if is {
 				places = append(places, c)
 			}
@@ -40,7 +40,7 @@ func (d *Discovery) batches(ctx context.Context, now time.Time, due []channel.Ch
 		if len(places) == 0 {
 			continue
 		}
-		wanted, err := d.batch(ctx, source, batch, now, places)
+		wanted, err := d.askAPI(ctx, source, api, now, places)
 		if err != nil {
 			return nil, err
 		}
@@ -56,10 +56,10 @@ func (d *Discovery) batches(ctx context.Context, now time.Time, due []channel.Ch
 	return due, nil
 }
 
-// batch asks about places of a source. It returns those that the listers are asked about.
-func (d *Discovery) batch(ctx context.Context, source monitor.SourceName, batch Batch, now time.Time, places []channel.Channel) (looks []channel.Channel, err error) {
+// askAPI asks about places of a source. It returns those that the listers are asked about.
+func (d *Discovery) askAPI(ctx context.Context, source monitor.SourceName, api BroadcastsAPI, now time.Time, places []channel.Channel) (looks []channel.Channel, err error) {
 	due := len(places)
-	more, err := d.store.ClaimChannels(ctx, source.Row().Prefix, now.Add(batchAhead), now.Add(claimTerm), batchSize-due)
+	more, err := d.store.ClaimChannels(ctx, source.Row().Prefix, now.Add(callAhead), now.Add(claimTerm), perCall-due)
 	if err != nil {
 		return nil, fmt.Errorf("claim channels of %s: %w", source, err)
 	}
@@ -70,11 +70,11 @@ func (d *Discovery) batch(ctx context.Context, source monitor.SourceName, batch 
 	for _, c := range places {
 		urls = append(urls, c.Address.Place())
 	}
-	live, failure := batch.Broadcasts(limited, urls)
+	live, failure := api.Broadcasts(limited, urls)
 	_, failed := d.restUntil[source]
 	delete(d.restUntil, source)
 	if failure != nil {
-		d.restUntil[source] = now.Add(batchRest)
+		d.restUntil[source] = now.Add(apiRest)
 		looks, places = places[:due], places[due:]
 	}
 	switch {
@@ -86,7 +86,7 @@ func (d *Discovery) batch(ctx context.Context, source monitor.SourceName, batch 
 	for _, c := range places {
 		switch {
 		case failure != nil:
-			c.Reading.NextAt = now.Add(batchAhead)
+			c.Reading.NextAt = now.Add(callAhead)
 		case c.WantsLook(now, live[c.Address.Place()]):
 			looks = append(looks, c)
 			continue

@@ -21,7 +21,7 @@ type officialAPI struct {
 	calls []int // places of each
 }
 
-// Broadcasts implements channels.Batch.
+// Broadcasts implements channels.BroadcastsAPI.
 func (a *officialAPI) Broadcasts(_ context.Context, places []monitor.StreamURL) (map[monitor.StreamURL]string, error) {
 	a.calls = append(a.calls, len(places))
 	if a.fails {
@@ -30,14 +30,14 @@ func (a *officialAPI) Broadcasts(_ context.Context, places []monitor.StreamURL) 
 	return maps.Clone(a.live), nil
 }
 
-func newBatchGateway(t *testing.T, budget channels.Pages, s *site) (*gateway, *officialAPI) {
+func newAPIGateway(t *testing.T, budget channels.Pages, s *site) (*gateway, *officialAPI) {
 	api := &officialAPI{live: map[monitor.StreamURL]string{}}
-	return newGatewayWith(t, 5, channels.DiscoveryConfig{Pages: budget, Batches: map[monitor.SourceName]channels.Batch{monitor.Twitch: api}}, s), api
+	return newGatewayWith(t, 5, channels.DiscoveryConfig{Pages: budget, APIs: map[monitor.SourceName]channels.BroadcastsAPI{monitor.Twitch: api}}, s), api
 }
 
 func TestFiveHundredPlacesTakeFiveCallsOfTheirAPIInTwoMinutes(t *testing.T) { // section 20.2
 	s := &site{answer: onAir("")}
-	g, api := newBatchGateway(t, nil, s)
+	g, api := newAPIGateway(t, nil, s)
 	for n := range 500 {
 		g.register(fmt.Sprintf("twitch.tv/login_%d", n))
 	}
@@ -59,7 +59,7 @@ func TestFiveHundredPlacesTakeFiveCallsOfTheirAPIInTwoMinutes(t *testing.T) { //
 
 func TestTheListersDecideWhatTheAPIOfAPlaceSays(t *testing.T) { // section 20.2
 	s := &site{answer: onAir("")}
-	g, api := newBatchGateway(t, nil, s)
+	g, api := newAPIGateway(t, nil, s)
 	ch := g.register("twitch.tv/example")
 	asked := func() int { return s.asked[string(placeURL)] }
 	g.run(noon.Add(20 * time.Minute))
@@ -88,7 +88,7 @@ func TestTheListersDecideWhatTheAPIOfAPlaceSays(t *testing.T) { // section 20.2
 
 func TestPlacesAreReadOneByOneWhileTheirAPIFails(t *testing.T) { // section 20.2
 	s := &site{answer: onAir("")}
-	g, api := newBatchGateway(t, nil, s)
+	g, api := newAPIGateway(t, nil, s)
 	for n := range 20 {
 		g.register(fmt.Sprintf("twitch.tv/login_%d", n))
 	}
@@ -114,7 +114,7 @@ func TestPlacesAreReadOneByOneWhileTheirAPIFails(t *testing.T) { // section 20.2
 
 func TestAPlaceThatCannotBeReadIsReadByItsBackoff(t *testing.T) { // section 20.2
 	s := &site{answer: failing(channel.Network)}
-	g, _ := newBatchGateway(t, nil, s)
+	g, _ := newAPIGateway(t, nil, s)
 	g.register("twitch.tv/example")
 	g.run(noon.Add(16 * time.Minute))
 	expect.Equal(t, "questions", s.requests(), 5)

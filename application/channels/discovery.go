@@ -31,8 +31,8 @@ const (
 
 // DiscoveryConfig holds what a Discovery uses. Pages may be nil: nothing is held back. So may Logins.
 type DiscoveryConfig struct {
-	Listers   map[monitor.SourceName][]Lister // of each source in the order in which they are asked
-	Batches   map[monitor.SourceName]Batch    // of sources of places; may be nil
+	Listers   map[monitor.SourceName][]Lister      // of each source in the order in which they are asked
+	APIs      map[monitor.SourceName]BroadcastsAPI // of sources of places; may be nil
 	Resolver  Resolver
 	Registrar Registrar
 	Logins    Logins
@@ -48,7 +48,7 @@ type Discovery struct {
 	cfg   DiscoveryConfig
 	log   *slog.Logger
 
-	restUntil map[monitor.SourceName]time.Time // for a Batch that has failed
+	restUntil map[monitor.SourceName]time.Time // for a BroadcastsAPI that has failed
 
 	mu     sync.Mutex
 	pauses map[monitor.SourceName]pause
@@ -72,7 +72,7 @@ func (d *Discovery) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("claim channels: %w", err)
 	}
-	if due, err = d.batches(ctx, now, due); err != nil {
+	if due, err = d.askAPIs(ctx, now, due); err != nil {
 		return err
 	}
 	starting, cancel := context.WithTimeout(ctx, startLooks)
@@ -119,8 +119,8 @@ func (d *Discovery) look(ctx context.Context, c channel.Channel) error {
 	if !ok {
 		return d.save(ctx, c, nil)
 	}
-	if d.batchOf(c, now) != nil {
-		c.Batched(now)
+	if d.apiOf(c, now) != nil {
+		c.DueForAPI(now)
 	}
 	d.work(ctx, &c, now)
 	err = d.save(ctx, c, events)

@@ -1,7 +1,7 @@
 // Package channels registers channels, and lets the elected gateway find their streams.
 //
 //	caller ──▶ Service ───▶ Store
-//	leader ──▶ Discovery ─▶ Store.ClaimChannels ─▶ Batch, of many places at once: which of them are read
+//	leader ──▶ Discovery ─▶ Store.ClaimChannels ─▶ BroadcastsAPI, of many places at once: which of them are read
 //	                     ├▶ Lister, or the next one ─▶ channel.Read or Fail ─▶ Tasks ─▶ Store.SaveLook
 //	                     ├▶ Store.AskedStreams ─▶ Resolver ─▶ Store.SaveStream
 //	                     └▶ Store.WantedStreams, those of all channels in the order of their starts ─▶ Registrar ─▶ Store.SaveStream

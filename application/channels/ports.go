@@ -94,9 +94,9 @@ type Lister interface {
 	List(ctx context.Context, address string) (channel.Listing, error)
 }
 
-// Batch asks the official API of a source about many places at once. It learns of starts and ends minutes late, and decides
+// BroadcastsAPI asks the official API of a source about many places at once. It learns of starts and ends minutes late, and decides
 // only which places the Listers are asked about.
-type Batch interface {
+type BroadcastsAPI interface {
 	// Broadcasts returns the ID of the broadcast of each place at which one is live. It blocks until it has an answer, or ctx is done. Errors: no answer.
 	Broadcasts(ctx context.Context, places []monitor.StreamURL) (map[monitor.StreamURL]string, error)
 }

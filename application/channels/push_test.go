@@ -26,7 +26,7 @@ func pushGateways(t *testing.T, test func(t *testing.T, gateway func(channels.Pa
 	})
 	t.Run("with an API that is late", func(t *testing.T) {
 		test(t, func(budget channels.Pages, s *site) *gateway {
-			g, _ := newBatchGateway(t, budget, s)
+			g, _ := newAPIGateway(t, budget, s)
 			return g
 		})
 	})

@@ -8,7 +8,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Broadcasts implements channels.Batch.
+// Broadcasts implements channels.BroadcastsAPI.
 func (s *Service) Broadcasts(ctx context.Context, places []monitor.StreamURL) (map[monitor.StreamURL]string, error) {
 	live := map[monitor.StreamURL]string{}
 	for asked := range slices.Chunk(places, s.PerCall) {

@@ -149,8 +149,8 @@ func (a *assembly) makeServices(ctx context.Context) (err error) {
 		return err
 	}
 	pushed := a.newPushes()
-	askTwitchAPI, batches := a.newTwitchAPITasks(pushed)
-	channelService, findChannels := a.newChannels(audit, batches)
+	askTwitchAPI, broadcasts := a.newTwitchAPITasks(pushed)
+	channelService, findChannels := a.newChannels(audit, broadcasts)
 	a.services = httpapi.Services{
 		Monitors: a.monitors, Workers: a.workers, Evidence: a.evidence, History: history, Incidents: incidentService, Feed: a.feed,
 		Thumbnails: a.thumbnails, References: references.NewService(a.store, newEventID, a.clock), CookieJars: a.jars, IngestLogins: ingests.NewLogins(a.store, newEventID, a.clock), Routing: destinations, Info: a.serviceInfo(), Keys: keys, Audit: audit, SessionKeys: a.sessionKeys, Channels: channelService, Pushes: pushed,

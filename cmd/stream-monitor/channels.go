@@ -19,10 +19,10 @@ import (
 const expiredChannels = 500
 
 // newChannels makes what registers channels, and the tasks of the leader that find their streams.
-func (a *assembly) newChannels(audit *keyring.Audit, batches map[monitor.SourceName]channels.Batch) (*channels.Service, []supervisor.LeaderTask) {
+func (a *assembly) newChannels(audit *keyring.Audit, broadcasts map[monitor.SourceName]channels.BroadcastsAPI) (*channels.Service, []supervisor.LeaderTask) {
 	discovery := channels.NewDiscovery(a.store, channels.DiscoveryConfig{
 		Listers:   a.resolving.listers(a.settings.Watching, a.log),
-		Batches:   batches,
+		APIs:      broadcasts,
 		Resolver:  a.resolving.sources(a.settings.Watching, a.log),
 		Registrar: monitors.NewForChannels(a.monitors, channelAudit{audit}),
 		Logins:    lentJars{a.jars},

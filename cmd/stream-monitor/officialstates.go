@@ -25,7 +25,7 @@ import (
 
 // newTwitchAPITasks makes, with the credentials of an application, the tasks of the leader that ask Twitch about streams that wait and let
 // it push what they wait for, and what asks it about channels.
-func (a *assembly) newTwitchAPITasks(pushed *pushes.Service) ([]supervisor.LeaderTask, map[monitor.SourceName]channels.Batch) {
+func (a *assembly) newTwitchAPITasks(pushed *pushes.Service) ([]supervisor.LeaderTask, map[monitor.SourceName]channels.BroadcastsAPI) {
 	c := a.settings.Twitch
 	if c.ClientID == "" {
 		return nil, nil
@@ -35,7 +35,7 @@ func (a *assembly) newTwitchAPITasks(pushed *pushes.Service) ([]supervisor.Leade
 		Source: monitor.Twitch, Name: "Twitch API", Setting: "TWITCH_CLIENT_ID", Key: twitchapi.Fingerprint(c.ClientID, c.ClientSecret), PerCall: twitchapi.PerCall, Now: a.clock, Log: a.log,
 	})
 	tasks := append(a.newPushTasks(pushed, api), supervisor.LeaderTask{Name: "official states of Twitch", Every: officialstate.Tick, Run: service.Run})
-	return tasks, map[monitor.SourceName]channels.Batch{monitor.Twitch: service}
+	return tasks, map[monitor.SourceName]channels.BroadcastsAPI{monitor.Twitch: service}
 }
 
 // newYouTubeAPITasks makes the tasks of the leader that ask APIs of YouTube: with a key the Data API, with an OAuth client the Live

@@ -130,9 +130,9 @@ func (c *Channel) Unchanged(now time.Time) {
 	c.Reading.NextAt = instant.Earliest(now.Add(UsualInterval), c.pushDue())
 }
 
-// Batched makes a place that can be read due again for the official API, which is asked about many at once, also in hours in which
+// DueForAPI makes a place that can be read due again for the official API, which is asked about many at once, also in hours in which
 // nothing begins usually.
-func (c *Channel) Batched(now time.Time) {
+func (c *Channel) DueForAPI(now time.Time) {
 	if c.Reading.Failures == 0 {
 		c.Reading.NextAt = instant.Earliest(c.Reading.NextAt, now.Add(UsualInterval))
 	}
