@@ -14,13 +14,10 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/officialstate"
 )
 
-// PerCall is how many logins one call takes.
-const PerCall = 100
-
 // maxTitle limits a title, in bytes; one of Twitch has at most 140 characters.
 const maxTitle = 600
 
-// Videos implements officialstates.API: the ids are logins of at most PerCall channels. The Response has a Video of each channel that
+// Videos implements officialstates.API: the ids are logins of at most eventsub.PerCall channels. The Response has a Video of each channel that
 // is live. A type other than live, which is no broadcast, is left out. It blocks as long as call.
 func (c *Client) Videos(ctx context.Context, logins []string) (r officialstate.Response) {
 	var videos []officialstate.Video

@@ -20,12 +20,6 @@ const service = "https://www.googleapis.com/youtube/v3"
 // fields limits the answer to what officialstate.Video has, and kind, which shows that the answer is the API's.
 const fields = "kind,items(id,snippet/liveBroadcastContent,liveStreamingDetails(actualStartTime,actualEndTime),status/uploadStatus)"
 
-// Limits of one call.
-const (
-	Timeout = officialapi.Timeout
-	MaxBody = officialapi.MaxBody
-)
-
 // Client asks the API. It may be used concurrently.
 type Client struct {
 	caller  officialapi.Caller
@@ -47,7 +41,7 @@ func Fingerprint(secret string) string {
 	return officialapi.Fingerprint(secret)
 }
 
-// Videos implements officialstates.API. It blocks for at most Timeout.
+// Videos implements officialstates.API. It blocks for at most officialapi.Timeout.
 func (c *Client) Videos(ctx context.Context, ids []string) officialstate.Response {
 	return c.videos(ctx, ids, fields)
 }

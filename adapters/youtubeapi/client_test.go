@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/stream-monitor/stream-monitor/adapters/internal/officialapi"
 	"github.com/stream-monitor/stream-monitor/adapters/youtubeapi"
 	"github.com/stream-monitor/stream-monitor/application/officialstates"
 	"github.com/stream-monitor/stream-monitor/domain/officialstate"
@@ -75,7 +76,7 @@ func TestWhatIsNoAnswerHasItsReasonAndNoKey(t *testing.T) {
 		"a captive portal":       {200, "<html>log in", officialstate.Malformed, "HTTP 200: the response is not a list of videos"},
 		"other JSON":             {200, `{"items":[]}`, officialstate.Malformed, "HTTP 200: the response is not a list of videos"},
 		"a time that is none":    {200, `{"kind":"youtube#videoListResponse","items":[{"liveStreamingDetails":{"actualStartTime":"now"}}]}`, officialstate.Malformed, "HTTP 200: the response is not a list of videos"},
-		"too much":               {200, strings.Repeat(" ", youtubeapi.MaxBody+1), officialstate.Malformed, "HTTP 200: the response has more than 1048576 bytes"},
+		"too much":               {200, strings.Repeat(" ", officialapi.MaxBody+1), officialstate.Malformed, "HTTP 200: the response has more than 1048576 bytes"},
 		"a body that breaks off": {200, "cut off", officialstate.Malformed, "HTTP 200: the response breaks off: unexpected EOF"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -108,7 +109,7 @@ func TestACallEndsInTime(t *testing.T) {
 		})}
 		began := time.Now()
 		got := youtubeapi.New(client, key).Videos(t.Context(), []string{"abcdefghijk"})
-		expect.Equal(t, "it took", time.Since(began), youtubeapi.Timeout)
+		expect.Equal(t, "it took", time.Since(began), officialapi.Timeout)
 		expect.Equal(t, "the failure", got.Failure(), &officialstate.Failure{Kind: officialstate.Unreachable, Detail: "the API was not reached: context deadline exceeded"})
 	})
 }

@@ -48,7 +48,7 @@ func newOwnerAt(service, oauth string, client *http.Client, id, secret string) *
 	return &Owner{officialapi.NewCaller(client), service, oauth, id, secret}
 }
 
-// Access implements ingests.API. It blocks for at most Timeout.
+// Access implements ingests.API. It blocks for at most officialapi.Timeout.
 func (o *Owner) Access(ctx context.Context, refresh string) (token string, life time.Duration, r officialstate.Response) {
 	r = o.caller.Make(ctx, officialapi.Call{
 		URL:     o.oauth,
@@ -75,7 +75,7 @@ func readTokenRefusal(_ int, body []byte) (reasons []string, detail string) {
 	return []string{refusal.Error}, refusal.Error + ": " + refusal.Description
 }
 
-// Broadcasts implements ingests.API. It blocks for at most Timeout.
+// Broadcasts implements ingests.API. It blocks for at most officialapi.Timeout.
 func (o *Owner) Broadcasts(ctx context.Context, access string) (all []ingest.Broadcast, r officialstate.Response) {
 	query := url.Values{"part": {broadcastParts}, "broadcastStatus": {"active"}, "broadcastType": {"all"}, "maxResults": {perPage}, "fields": {broadcastFields}}
 	r = o.list(ctx, access, "/liveBroadcasts", query, func(body []byte) error {
@@ -98,7 +98,7 @@ func (o *Owner) Broadcasts(ctx context.Context, access string) (all []ingest.Bro
 	return all, r
 }
 
-// Signals implements ingests.API. It blocks for at most Timeout.
+// Signals implements ingests.API. It blocks for at most officialapi.Timeout.
 func (o *Owner) Signals(ctx context.Context, access string, streamIDs []string) (all []ingest.Signal, r officialstate.Response) {
 	query := url.Values{"part": {signalParts}, "id": {strings.Join(streamIDs, ",")}, "maxResults": {perPage}, "fields": {signalFields}}
 	r = o.list(ctx, access, "/liveStreams", query, func(body []byte) error {

@@ -27,7 +27,7 @@ const listedFields = "kind,items(id,snippet(title,liveBroadcastContent),liveStre
 const site = "https://www.youtube.com/"
 
 // List returns the streams among the newest 50 uploads of a channel. address is a channel.Address. It makes at most
-// officialstate.UploadsUnits calls, and HandleUnits more for a handle, and blocks for at most Timeout for each. The
+// officialstate.UploadsUnits calls, and HandleUnits more for a handle, and blocks for at most officialapi.Timeout for each. The
 // Listing is always Partial: streams for members, those that are not public, and those of some channels are no
 // uploads. The error is a *channel.Failure.
 func (c *Client) List(ctx context.Context, address string) (channel.Listing, error) {

@@ -19,6 +19,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/pushes"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
+	"github.com/stream-monitor/stream-monitor/domain/eventsub"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/officialstate"
 )
@@ -32,7 +33,7 @@ func (a *assembly) newTwitchAPITasks(pushed *pushes.Service) ([]supervisor.Leade
 	}
 	api := newTwitchAPI(a.resolving.proxies, c)
 	service := officialstates.NewService(a.store, api, officialstates.Config{
-		Source: monitor.Twitch, Name: "Twitch API", Setting: "TWITCH_CLIENT_ID", Key: twitchapi.Fingerprint(c.ClientID, c.ClientSecret), PerCall: twitchapi.PerCall, Now: a.clock, Log: a.log,
+		Source: monitor.Twitch, Name: "Twitch API", Setting: "TWITCH_CLIENT_ID", Key: twitchapi.Fingerprint(c.ClientID, c.ClientSecret), PerCall: eventsub.PerCall, Now: a.clock, Log: a.log,
 	})
 	tasks := append(a.newPushTasks(pushed, api), supervisor.LeaderTask{Name: "official states of Twitch", Every: officialstate.Tick, Run: service.Run})
 	return tasks, map[monitor.SourceName]channels.BroadcastsAPI{monitor.Twitch: service}

@@ -13,7 +13,7 @@ const (
 	UsersEvery   = time.Hour        // how often the ids of logins are asked for again, of unknown ones, too
 )
 
-// PerCall is how many logins one question for their ids may have.
+// PerCall is how many logins one call of Twitch's API takes.
 const PerCall = 100
 
 // Transport is the way on which subscriptions send: a webhook, or a conduit.

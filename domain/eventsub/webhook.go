@@ -20,7 +20,9 @@ type Secret string
 func SecretOf(key string) Secret { return Secret(hex.EncodeToString(sign(key, "eventsub-webhook-v1"))) }
 
 // Fingerprint tells a Secret from another, without giving it away: 8 hexadecimal digits.
-func (s Secret) Fingerprint() string { return hex.EncodeToString(sign(string(s), "eventsub-secret-name")[:4]) }
+func (s Secret) Fingerprint() string {
+	return hex.EncodeToString(sign(string(s), "eventsub-secret-name")[:4])
+}
 
 func sign(key string, parts ...string) []byte {
 	mac := hmac.New(sha256.New, []byte(key))
