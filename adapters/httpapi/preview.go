@@ -68,6 +68,8 @@ func shownState(s watch.StreamState) string {
 		return "upcoming"
 	case watch.Ended:
 		return "ended"
+	case watch.ServerDown: // the watch waits for it
+		return "unknown"
 	}
 	if s.Known() {
 		return "unavailable"

@@ -37,6 +37,7 @@ func TestAPreviewShowsWhatTheResolverSees(t *testing.T) {
 		{watch.Resolution{State: watch.Private, Detail: "Private video"}, "unavailable"},
 		{watch.Resolution{State: watch.NotALiveStream}, "unavailable"},
 		{watch.Resolution{State: watch.Blocked, Detail: "bot check"}, "unknown"},
+		{watch.Resolution{State: watch.ServerDown, Detail: "refuses the connection"}, "unknown"},
 		{watch.Resolution{State: watch.ManifestFound}, "unknown"},
 	} {
 		t.Run(string(c.resolution.State), func(t *testing.T) {

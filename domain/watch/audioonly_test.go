@@ -37,7 +37,9 @@ func TestTimelinesOfAnAudioStream(t *testing.T) { // sections 5.6 and 7.6
 		{"the mount is gone after its scheduled end", []option{radio, scheduledEnd(90), mountGone(95, 300)}, 0, 600, started + ", 105 ended until 84 for 84 by not_live", nil},
 		{"the scheduled end comes in an outage", []option{radio, scheduledEnd(200), mountGone(95, 900)}, 0, 900, started + ", 155 segment_error since 95 for 60 by manifest, 215 ended until 84 for 84 by not_live", nil},
 		{"the station goes on after its scheduled end", []option{radio, scheduledEnd(90)}, 0, 600, started, nil},
-		{"a login is wanted", []option{radio, mountGone(95, 300), says(watch.Private, 95, 300)}, 0, 600, started + ", 95 error by video_private", nil},
+		{"its token expires, and is renewed", []option{radio, deniedAs(watch.FailureDenied, 95, 900)}, 0, 1800, started + ", 155 segment_error since 95 for 60 by denied", nil},
+		{"the question alone is refused, by a server with one session for each login", []option{radio, says(watch.Denied, 95, never)}, 0, 9000, started, nil},
+		{"its server is lost for 90 s", []option{radio, serverDown(95, 185)}, 0, 600, started + ", 155 segment_error since 95 for 60 by manifest", nil},
 	})
 }
 

@@ -12,7 +12,7 @@ import (
 // the video is refused (decision S19). One such answer may be wrong, above all
 // after a 403. The zero value is no claim.
 type claim struct {
-	State  StreamState `json:"state,omitempty"`  // Ended also stands for Upcoming, Offline and NotALiveStream during the watch
+	State  StreamState `json:"state,omitempty"`  // Ended also stands for Upcoming, Offline, ServerDown and NotALiveStream during the watch
 	At     time.Time   `json:"at,omitzero"`      // of the first such answer
 	Egress string      `json:"egress,omitempty"` // the address that asked for it
 }
@@ -61,7 +61,7 @@ func (a answers) handleClaim(o Resolution) {
 	state, final := o.State, a.state.Stream != monitor.StreamUpcoming
 	if a.state.monitoring() {
 		limit := standstillLimit
-		if state == Upcoming || state == Offline || state == NotALiveStream {
+		if state == Upcoming || state == Offline || state == ServerDown || state == NotALiveStream {
 			state = Ended
 		}
 		if state == Ended {

@@ -31,6 +31,7 @@ const (
 	AgeRestricted  StreamState = "age_restricted"       // needs a signed-in adult
 	MembersOnly    StreamState = "members_only"         // needs a membership
 	Denied         StreamState = "denied"               // the stream's own server refuses the credentials of its owner; in Monitoring Mode it counts as live (section 5.7)
+	ServerDown     StreamState = "server_down"          // the stream's own server refuses connections or breaks them off; as Upcoming (section 5.7)
 	ManifestFound  StreamState = "manifest_found"       // a fallback found a manifest; nobody knows whether the stream is live
 	Blocked        StreamState = "blocked"              // bot check, captcha, 403: the source refuses the address; unknown
 	RateLimited    StreamState = "rate_limited"         // 429: too many questions from the address; unknown
@@ -300,7 +301,8 @@ type Failure struct {
 	Kind   FailureKind `json:"kind"`
 	Detail string      `json:"detail"`           // one line, without a signed URL
 	Status int         `json:"status,omitempty"` // HTTP status with which a server answered; 0: none
-	Empty  bool        `json:"empty,omitempty"`  // it is a live manifest that lists no segment, such as that of an encoder that has just come
+	Empty  bool        `json:"empty,omitempty"`  // it is a live manifest or stream without any media, such as that of an encoder that has just come
+	Down   bool        `json:"down,omitempty"`   // the server itself refused the connection, or broke it off before it had answered
 }
 
 // Error returns the kind and the detail.
@@ -309,4 +311,24 @@ func (f *Failure) Error() string { return string(f.Kind) + ": " + f.Detail }
 // NewFailure makes a Failure with a formatted Detail.
 func NewFailure(kind FailureKind, format string, args ...any) *Failure {
 	return &Failure{Kind: kind, Detail: fmt.Sprintf(format, args...)}
+}
+
+// OwnState returns what a failure to look at a stream of one's own says of the stream: its server is the broadcaster's, so whatever
+// that does is no trouble of whoever asks (sections 5.6 and 5.7).
+func (f *Failure) OwnState() StreamState {
+	switch {
+	case f.Kind.denial() != "":
+		return Denied
+	case f.Kind == FailureRateLimited:
+		return RateLimited
+	case f.Empty:
+		return Upcoming
+	case f.Kind == FailureMalformed, f.Kind == FailureTooLarge, f.Kind == FailureUndecodable:
+		return NotALiveStream
+	case f.Status != 0:
+		return Upcoming
+	case f.Down:
+		return ServerDown
+	}
+	return Unreachable
 }

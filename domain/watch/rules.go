@@ -159,7 +159,7 @@ func (r Rules) whileWatched(answer StreamState, began time.Time) StreamState {
 	switch answer {
 	case Denied:
 		return Offline
-	case Upcoming, Offline, Ended, NotALiveStream:
+	case Upcoming, Offline, ServerDown, Ended, NotALiveStream:
 	default:
 		return answer
 	}
@@ -173,8 +173,11 @@ func (r Rules) whileWatched(answer StreamState, began time.Time) StreamState {
 }
 
 // whileWaiting returns what an answer to a question that began at a time means for a stream that is waited for. A lasting
-// stream may still show what was before, or be refused, until it is late.
+// stream may still show what was before, or be refused, until it is late. Its server may come with it.
 func (r Rules) whileWaiting(answer StreamState, began time.Time) StreamState {
+	if answer == ServerDown {
+		return Upcoming
+	}
 	if (answer == Denied || answer == NotALiveStream) && r.Lasting && began.Before(r.ScheduledStart.Add(r.StartTolerance)) {
 		return Upcoming
 	}

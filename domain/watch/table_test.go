@@ -94,7 +94,7 @@ func rows() []observation {
 	}
 	for _, s := range []watch.StreamState{
 		watch.Live, watch.Upcoming, watch.Offline, watch.Ended, watch.NotALiveStream,
-		watch.Private, watch.Removed, watch.RegionLocked, watch.AgeRestricted, watch.MembersOnly,
+		watch.Private, watch.Removed, watch.RegionLocked, watch.AgeRestricted, watch.MembersOnly, watch.Denied, watch.ServerDown,
 		watch.ManifestFound, watch.Blocked, watch.RateLimited, watch.Unreachable, watch.ToolFailed, watch.LoginLost, watch.CircuitOpen,
 	} {
 		row("resolve: "+string(s), func(w *world) watch.Observation {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -18,10 +20,12 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/stream-monitor/stream-monitor/adapters/stream/icy"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/media"
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/application/worker/request"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
 	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
@@ -48,6 +52,7 @@ var aacFrame = append([]byte{0xff, 0xf1, 0x60, 0x40, 0x0c, 0x9f, 0xfc}, make([]b
 type station struct {
 	status  int           // 0: 200
 	reason  string        // of the status line; empty: the usual one
+	server  string        // what it calls itself
 	burst   time.Duration // of media at once
 	ends    time.Duration // after so long the server closes the connection; 0: never
 	fails   error         // of the request
@@ -84,7 +89,7 @@ func (s *station) Open(ctx context.Context, url string) (*http.Response, error) 
 	}
 	resp := &http.Response{
 		StatusCode: code, Status: fmt.Sprintf("%d %s", code, reason),
-		Header:  http.Header{"Content-Type": {s.kind}, "Icy-Name": {"Example\tRadio"}, "Icy-Br": {"128"}, "Icy-Metaint": {s.titles}},
+		Header:  http.Header{"Content-Type": {s.kind}, "Icy-Name": {"Example\tRadio"}, "Icy-Br": {"128"}, "Icy-Metaint": {s.titles}, "Server": {s.server}},
 		Request: req,
 	}
 	var body io.Reader = &sound{ctx: ctx, station: s, began: time.Now().Add(s.quiet - s.burst), end: time.Now().Add(s.ends)}
@@ -300,6 +305,7 @@ func TestARequestThatEndsIsMadeAgain(t *testing.T) {
 			}{
 				{&station{status: 404}, "network: radio.example:8000: answered 404 Not Found: nobody feeds the mount now"},
 				{&station{status: 401, reason: "Service Unavailable"}, "network: radio.example:8000: answered 401 Service Unavailable: nobody feeds the mount now"},
+				{&station{status: 401}, "denied: radio.example:8000: answered 401 Unauthorized: the server wants credentials, and the stream has none"},
 				{&station{status: 403}, "network: radio.example:8000: answered 403 Forbidden"},
 				{&station{status: 500}, "network: radio.example:8000: answered 500 Internal Server Error"},
 				{&station{fails: watch.NewFailure(watch.FailureNetwork, "radio.example cannot be reached")}, "network: radio.example cannot be reached"},
@@ -357,13 +363,12 @@ func TestTheStateOfAMountFollowsFromItsAnswer(t *testing.T) {
 		"no encoder":              {&station{status: 404}, watch.Upcoming, "radio.example:8000: answered 404 Not Found: nobody feeds the mount now"},
 		"no encoder at SHOUTcast": {&station{status: 401, reason: "Service Unavailable"}, watch.Upcoming, "nobody feeds the mount now"},
 		"no room":                 {&station{status: 403}, watch.Upcoming, "answered 403"},
-		"a login":                 {&station{status: 401}, watch.Private, "answered 401"},
 		"too often":               {&station{status: 429}, watch.RateLimited, "answered 429"},
-		"a broken server":         {&station{status: 500}, watch.Unreachable, "answered 500"},
+		"a broken server":         {&station{status: 503}, watch.Upcoming, "answered 503"},
 		"no server":               {&station{fails: watch.NewFailure(watch.FailureNetwork, "radio.example cannot be reached")}, watch.Unreachable, "radio.example cannot be reached"},
 		"a page":                  {&station{body: strings.NewReader("<html>"), kind: "text/html; charset=utf-8"}, watch.NotALiveStream, "radio.example:8000 sends text/html and neither MP3, AAC (ADTS), nor Vorbis, Opus or FLAC in Ogg; expected is the stream itself"},
 		"a playlist":              {&station{body: strings.NewReader("[playlist]\nFile1=http://x/"), kind: "audio/x-scpls"}, watch.NotALiveStream, "sends audio/x-scpls"},
-		"nothing":                 {&station{body: strings.NewReader("")}, watch.Unreachable, "ended the stream before it began"},
+		"nothing":                 {&station{body: strings.NewReader("")}, watch.Upcoming, "ended the stream before it began"},
 		"Ogg of another codec":    {&station{body: strings.NewReader(oggPage(1, 0, 2, 0, "Speex   1.2") + oggPage(1, 1, 0, 0, "more")), kind: "application/ogg"}, watch.NotALiveStream, "sends application/ogg: undecodable: Ogg with a codec that is none of Vorbis, Opus and FLAC: it begins with \"Speex   \""},
 		"broken Ogg":              {&station{body: strings.NewReader("OggS" + strings.Repeat("x", 70000)), kind: "application/ogg"}, watch.NotALiveStream, "sends application/ogg"},
 		"too fast":                {&station{body: failing{watch.NewFailure(watch.FailureTooLarge, "too fast")}}, watch.NotALiveStream, "too fast"},
@@ -385,6 +390,58 @@ func TestTheStateOfAMountFollowsFromItsAnswer(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func TestARefusalByAMountIsOneOfItsBroadcaster(t *testing.T) { // sections 5.6 and 5.7
+	token, key := monitor.StreamSecret{Query: "?token=s3cr3t"}, monitor.StreamSecret{Headers: map[string]string{"authorization": "s3cr3t"}}
+	for name, c := range map[string]struct {
+		station *station
+		secret  monitor.StreamSecret
+		want    watch.StreamState
+		says    string
+	}{
+		"401":                              {&station{status: 401}, monitor.StreamSecret{}, watch.Denied, "wants credentials, and the stream has none"},
+		"401 of a token":                   {&station{status: 401}, token, watch.Denied, "answered 401 Unauthorized: the server refuses the credentials"},
+		"401 of SHOUTcast without encoder": {&station{status: 401, reason: "Service Unavailable"}, token, watch.Upcoming, "nobody feeds the mount"},
+		"403, without credentials":         {&station{status: 403}, monitor.StreamSecret{}, watch.Upcoming, "answered 403"},
+		"403 of a token":                   {&station{status: 403, server: "nginx"}, token, watch.Denied, "refuses the credentials"},
+		"403 of a header field":            {&station{status: 403, server: "nginx"}, key, watch.Denied, "refuses the credentials"},
+		"403 of Icecast, which is full":    {&station{status: 403, server: "Icecast 2.4.4"}, token, watch.Upcoming, "answered 403"},
+		"410":                              {&station{status: 410}, key, watch.Upcoming, "nobody feeds the mount"},
+		"410 of a token":                   {&station{status: 410}, token, watch.Denied, "refuses the credentials"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx := request.WithSecret(t.Context(), c.secret)
+			got := icy.NewResolver(c.station.Open).Resolve(ctx, stream)
+			r := icy.NewReceiver(c.station.Open)
+			defer r.Close()
+			failure := r.ReadPlaylist(ctx, mount).Failure
+			if got.State != c.want || !strings.Contains(got.Detail, c.says) || strings.Contains(got.Detail, "s3cr3t") ||
+				failure == nil || failure.Detail != got.Detail || (failure.Kind == watch.FailureDenied) != (c.want == watch.Denied) {
+				t.Errorf("the question is answered %+v, the reading failed with %v", got, failure)
+			}
+		})
+	}
+}
+
+// A server that is down is the broadcaster's. The requests of this test are real ones.
+func TestAServerThatIsDownSaysSo(t *testing.T) { // section 5.6
+	client := media.New(media.Config{ICY: true, AllowedNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	defer client.Close()
+	closed := httptest.NewServer(http.NotFoundHandler())
+	closed.Close()
+	resetting, ending := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { httpfault.Reset()(w, r, nil) })),
+		httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { httpfault.HangUp()(w, r, nil) }))
+	defer resetting.Close()
+	defer ending.Close()
+	for address, says := range map[string]string{
+		closed.URL: "refuses the connection", resetting.URL: "broke the connection", ending.URL: "closed the connection without an answer",
+	} {
+		got := icy.NewResolver(client.Open).Resolve(t.Context(), monitor.StreamURL("icy+"+address+"/live"))
+		if got.State != watch.ServerDown || !strings.Contains(got.Detail, says) {
+			t.Errorf("got %+v, want that it says %q", got, says)
+		}
 	}
 }
 

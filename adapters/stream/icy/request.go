@@ -16,28 +16,30 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// statusError is a response that is no stream.
-type statusError struct {
-	host   string
-	code   int
-	reason string // what the status line says beside the code
-}
-
-// Error implements error.
-func (e *statusError) Error() string {
-	text := strings.TrimSpace(fmt.Sprintf("%s: answered %d %s", e.host, e.code, monitor.CleanLine(e.reason)))
-	if e.missing() {
-		text += ": nobody feeds the mount now"
+// refusal returns the failure of a response that is no stream. SHOUTcast says by "ICY 401 Service Unavailable" that nobody feeds the
+// mount. Icecast answers 403 when it has no room for a further listener, other servers when they refuse what a request carried.
+func refusal(mount string, secret monitor.StreamSecret, resp *http.Response) *watch.Failure {
+	_, reason, _ := strings.Cut(resp.Status, " ")
+	carried := secret.Query != "" || len(secret.Headers) > 0
+	full := !carried || strings.HasPrefix(resp.Header.Get("Server"), "Icecast")
+	kind, why := watch.FailureNetwork, ""
+	switch code := resp.StatusCode; {
+	case code == http.StatusNotFound, code == http.StatusGone && secret.Query == "", code == http.StatusUnauthorized && reason == "Service Unavailable":
+		why = ": nobody feeds the mount now"
+	case code == http.StatusUnauthorized && !carried:
+		kind, why = watch.FailureDenied, ": the server wants credentials, and the stream has none"
+	case code == http.StatusUnauthorized, code == http.StatusGone, code == http.StatusForbidden && !full:
+		kind, why = watch.FailureDenied, ": the server refuses the credentials of the stream"
+	case code == http.StatusTooManyRequests:
+		kind = watch.FailureRateLimited
 	}
-	return text
+	status := strings.TrimSpace(fmt.Sprintf("%d %s", resp.StatusCode, monitor.CleanLine(reason)))
+	failure := watch.NewFailure(kind, "%s: answered %s%s", hostOf(mount), status, why)
+	failure.Status = resp.StatusCode
+	return failure
 }
 
-// missing reports whether nobody feeds the mount now. SHOUTcast then answers "ICY 401 Service Unavailable".
-func (e *statusError) missing() bool {
-	return e.code == http.StatusNotFound || e.code == http.StatusGone || e.code == http.StatusUnauthorized && e.reason == "Service Unavailable"
-}
-
-// request opens a stream, with the secret of ctx. The error is a *statusError or a *watch.Failure.
+// request opens a stream, with the secret of ctx. Errors are *watch.Failure.
 func request(ctx context.Context, open stream.Open, mount string) (*http.Response, error) {
 	secret := workerrequest.SecretOf(ctx)
 	resp, err := open(workerrequest.WithHeader(ctx, watch.OwnRequestHeader(secret.Headers, mount)), mount+secret.Query)
@@ -51,8 +53,7 @@ func request(ctx context.Context, open stream.Open, mount string) (*http.Respons
 		return resp, nil
 	}
 	_ = resp.Body.Close()
-	_, reason, _ := strings.Cut(resp.Status, " ")
-	return nil, &statusError{hostOf(mount), resp.StatusCode, reason}
+	return nil, refusal(mount, secret, resp)
 }
 
 // untitled is a body without the titles that a server puts into it, asked or not: after every interval of bytes a byte that says
@@ -81,7 +82,7 @@ func (u *untitled) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// failureOf returns the failure of a reading. No status asks for another URL: a mount has one.
+// failureOf returns the failure of a request or of a reading.
 func failureOf(err error) *watch.Failure {
 	if known, ok := errors.AsType[*watch.Failure](err); ok {
 		return known

@@ -2,8 +2,6 @@ package icy
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -26,12 +24,14 @@ func Source(t stream.Tools) worker.Source {
 
 // Resolver is a worker.Resolver: it requests the stream and looks at the first frames. It may be used concurrently.
 //
-//	frames of MP3 or AAC, Ogg   ▶ live
-//	404, 410, ICY 401           ▶ upcoming: nobody feeds the mount
-//	403                         ▶ upcoming: Icecast has no room for a further listener, or lets nobody listen
-//	401                         ▶ private: listeners need a login
-//	200 without such frames     ▶ not a live stream
-//	anything else               ▶ the state is unknown
+//	frames of MP3 or AAC, Ogg           ▶ live
+//	404, 410, ICY 401                   ▶ upcoming: nobody feeds the mount
+//	any status but these, such as 503   ▶ upcoming, also 403: Icecast has no room for a further listener
+//	401; 403 and 410 of credentials     ▶ denied
+//	a connection refused, or broken off ▶ the server is down
+//	200 without such frames             ▶ not a live stream
+//	429                                 ▶ too many requests
+//	anything else                       ▶ the state is unknown
 type Resolver struct{ open stream.Open }
 
 // NewResolver makes a Resolver.
@@ -49,10 +49,8 @@ func (r Resolver) Resolve(ctx context.Context, url monitor.StreamURL) watch.Reso
 		err = look(resp)
 	}
 	if err != nil {
-		answer.State, answer.Detail = stateOf(err), err.Error()
-		if failure, ok := errors.AsType[*watch.Failure](err); ok {
-			answer.Detail = failure.Detail
-		}
+		failure := failureOf(err)
+		answer.State, answer.Detail = failure.OwnState(), failure.Detail
 		return answer
 	}
 	kilobits, _ := strconv.Atoi(resp.Header.Get("Icy-Br")) // 0: it is not said
@@ -60,9 +58,6 @@ func (r Resolver) Resolve(ctx context.Context, url monitor.StreamURL) watch.Reso
 	answer.Renditions = []watch.Rendition{{URL: mount, Bandwidth: max(0, kilobits) * 1000, HasAudio: true}}
 	return answer
 }
-
-// errOther says that a response is no audio stream.
-type errOther struct{ error }
 
 // look reads the first frames of a stream.
 func look(resp *http.Response) error {
@@ -77,12 +72,14 @@ func look(resp *http.Response) error {
 		size += n
 		switch {
 		case err == io.EOF && size == 0: // an encoder that has just come or gone
-			return watch.NewFailure(watch.FailureNetwork, "%s: ended the stream before it began", resp.Request.URL.Host)
+			failure := watch.NewFailure(watch.FailureNetwork, "%s: ended the stream before it began", resp.Request.URL.Host)
+			failure.Empty = true
+			return failure
 		case strange != nil && c.codec.container == ogg:
-			return errOther{fmt.Errorf("%s sends %s: %w", resp.Request.URL.Host, contentType(resp), strange)}
+			return watch.NewFailure(watch.FailureUndecodable, "%s sends %s: %v", resp.Request.URL.Host, contentType(resp), strange)
 		case strange != nil, err == io.EOF && c.length == 0:
-			return errOther{fmt.Errorf("%s sends %s and %s; expected is the stream itself, and not its page, nor an .m3u or .pls that names it",
-				resp.Request.URL.Host, contentType(resp), noFormat)}
+			return watch.NewFailure(watch.FailureUndecodable, "%s sends %s and %s; expected is the stream itself, and not its page, nor an .m3u or .pls that names it",
+				resp.Request.URL.Host, contentType(resp), noFormat)
 		case err != nil && c.length == 0:
 			return err
 		}
@@ -96,26 +93,4 @@ func contentType(resp *http.Response) string {
 		return t
 	}
 	return "something"
-}
-
-// stateOf returns what the error of a look says about the stream.
-func stateOf(err error) watch.StreamState {
-	if status, ok := errors.AsType[*statusError](err); ok {
-		switch {
-		case status.missing(), status.code == http.StatusForbidden:
-			return watch.Upcoming
-		case status.code == http.StatusUnauthorized:
-			return watch.Private
-		case status.code == http.StatusTooManyRequests:
-			return watch.RateLimited
-		}
-		return watch.Unreachable
-	}
-	if _, ok := errors.AsType[errOther](err); ok {
-		return watch.NotALiveStream
-	}
-	if failure, ok := errors.AsType[*watch.Failure](err); ok && failure.Kind == watch.FailureTooLarge {
-		return watch.NotALiveStream
-	}
-	return watch.Unreachable
 }

@@ -43,10 +43,11 @@ func statusFailure(host string, status int) *watch.Failure {
 // requestFailure returns the Failure of a request that got no response. It says
 // what failed, then the cause in plain words, then the Go library's words. An error
 // that may contain a URL is not quoted.
-func (f *fetch) requestFailure(host string, err error) *watch.Failure {
+func (f *fetch) requestFailure(u *url.URL, err error) *watch.Failure {
 	if cause := context.Cause(f.ctx); cause != nil {
 		err = cause
 	}
+	host := u.Host
 	problem := host + " gave no usable answer"
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -56,22 +57,36 @@ func (f *fetch) requestFailure(host string, err error) *watch.Failure {
 	case isUnreachable(err):
 		problem = host + " cannot be reached"
 	}
-	return watch.NewFailure(watch.FailureNetwork, "%s: %s", problem, f.describe(err))
+	failure := watch.NewFailure(watch.FailureNetwork, "%s: %s", problem, f.describe(err))
+	failure.Down = f.isDown(u, err)
+	return failure
 }
 
+// isDown reports whether the server of a URL itself refused the connection, or broke it off. What a name server or a proxy does
+// says nothing of it, and neither does a timeout.
+func (f *fetch) isDown(u *url.URL, err error) bool {
+	_, lookup := errors.AsType[*net.DNSError](err)
+	return !lookup && f.client.transport.asksItself(u) && slices.ContainsFunc(brokenOff, func(how error) bool { return errors.Is(err, how) })
+}
+
+var brokenOff = []error{syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EPIPE, io.EOF, io.ErrUnexpectedEOF}
+
 // readFailure returns the Failure of a response whose body could not be read.
-func (f *fetch) readFailure(host string, err error) *watch.Failure {
+func (f *fetch) readFailure(u *url.URL, err error) *watch.Failure {
 	if known, ok := errors.AsType[*watch.Failure](err); ok {
 		return known
 	}
 	if cause := context.Cause(f.ctx); cause != nil {
 		err = cause
 	}
+	host := u.Host
 	problem := host + " did not send its whole answer"
 	if errors.Is(err, context.Canceled) {
 		problem = host
 	}
-	return watch.NewFailure(watch.FailureNetwork, "%s: %s", problem, f.describe(err))
+	failure := watch.NewFailure(watch.FailureNetwork, "%s: %s", problem, f.describe(err))
+	failure.Down = f.isDown(u, err)
+	return failure
 }
 
 // isRefusedHere reports whether this package refused the request.

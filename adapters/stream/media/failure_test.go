@@ -174,12 +174,18 @@ func TestAFailureNamesTheHostThenTheCauseInPlainWords(t *testing.T) {
 		w.WriteHeader(http.StatusProxyAuthRequired)
 	}), "http://")
 	resetting := strings.TrimPrefix(serve(t, with(httpfault.Reset())), "http://")
+	hangingUp := strings.TrimPrefix(serve(t, with(httpfault.HangUp())), "http://")
 	oldTLS := tlsServer(t, &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11})
 	untrusted := tlsServer(t, nil)
 	redirecting := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "http://"+closed+secret, http.StatusFound)
 	})
 	noNames := func(c *media.Config) { c.Resolver = outboundtest.DNSRecords{}.Resolver(t) }
+	refusingNames := func(c *media.Config) {
+		c.Resolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "tcp", closed)
+		}}
+	}
 	silentNames := func(c *media.Config) {
 		c.Connect = 50 * time.Millisecond
 		c.Resolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -194,26 +200,32 @@ func TestAFailureNamesTheHostThenTheCauseInPlainWords(t *testing.T) {
 		change func(*media.Config)
 		begins string
 		quotes string
+		down   bool // the server itself refuses or breaks off
 	}{
-		"a name that DNS does not have":         {"http://later.example", noNames, "later.example cannot be reached: DNS does not resolve later.example", "lookup later.example: no such host"},
-		"a name server that does not answer":    {"http://later.example", silentNames, "later.example cannot be reached: the DNS server does not answer for later.example", "i/o timeout"},
-		"a closed port":                         {"http://" + closed, nil, closed + " cannot be reached: it refuses the connection", "connection refused"},
-		"a closed port after a redirect":        {redirecting, nil, closed + " cannot be reached: it refuses the connection", "connection refused"},
-		"a certificate that is not trusted":     {untrusted, nil, strings.TrimPrefix(untrusted, "https://") + " cannot be reached: its TLS certificate is not trusted here", "x509: "},
-		"a server with an old version of TLS":   {oldTLS, nil, strings.TrimPrefix(oldTLS, "https://") + " cannot be reached: the TLS handshake failed", "protocol version not supported"},
-		"a server without TLS":                  {"https://" + plain, nil, plain + " cannot be reached: it does not speak TLS", ""},
-		"a server that does not begin with TLS": {"https://" + silent, shortConnect, silent + " cannot be reached: timed out, it does not answer", "net/http: TLS handshake timeout"},
-		"a server that resets the connection":   {"http://" + resetting, nil, resetting + " gave no usable answer: it broke the connection", "connection reset"},
-		"a server that sends no header":         {"http://" + silent, shortHeader, silent + " gave no usable answer: timed out, it does not answer", "net/http: timeout awaiting response headers"},
-		"a proxy that wants a password":         {"https://media.example.com", throughProxy(t, refusing), "media.example.com cannot be reached: the proxy refuses to connect to it", "the proxy answered 407"},
-		"a proxy that is not there":             {"https://media.example.com", throughProxy(t, closed), "media.example.com cannot be reached: the proxy refuses the connection", "connection refused"},
-		"an address that is not public":         {"http://" + closed, func(c *media.Config) { c.Control = nil }, closed + " is not asked: its address is not allowed", "public internet"},
+		"a name that DNS does not have":         {"http://later.example", noNames, "later.example cannot be reached: DNS does not resolve later.example", "lookup later.example: no such host", false},
+		"a name server that does not answer":    {"http://later.example", silentNames, "later.example cannot be reached: the DNS server does not answer for later.example", "i/o timeout", false},
+		"a closed port":                         {"http://" + closed, nil, closed + " cannot be reached: it refuses the connection", "connection refused", true},
+		"a closed port after a redirect":        {redirecting, nil, closed + " cannot be reached: it refuses the connection", "connection refused", true},
+		"a certificate that is not trusted":     {untrusted, nil, strings.TrimPrefix(untrusted, "https://") + " cannot be reached: its TLS certificate is not trusted here", "x509: ", false},
+		"a server with an old version of TLS":   {oldTLS, nil, strings.TrimPrefix(oldTLS, "https://") + " cannot be reached: the TLS handshake failed", "protocol version not supported", false},
+		"a server without TLS":                  {"https://" + plain, nil, plain + " cannot be reached: it does not speak TLS", "", false},
+		"a server that does not begin with TLS": {"https://" + silent, shortConnect, silent + " cannot be reached: timed out, it does not answer", "net/http: TLS handshake timeout", false},
+		"a server that resets the connection":   {"http://" + resetting, nil, resetting + " gave no usable answer: it broke the connection", "connection reset", true},
+		"a server that hangs up":                {"http://" + hangingUp, nil, hangingUp + " gave no usable answer: it closed the connection without an answer", "", true},
+		"a server that resets behind a proxy":   {"http://media.example.com", throughProxy(t, resetting), "media.example.com gave no usable answer: it broke the connection", "connection reset", false},
+		"a name server that refuses":            {"http://later.example", refusingNames, "later.example cannot be reached: DNS cannot look up later.example", "connection refused", false},
+		"a server that sends no header":         {"http://" + silent, shortHeader, silent + " gave no usable answer: timed out, it does not answer", "net/http: timeout awaiting response headers", false},
+		"a proxy that wants a password":         {"https://media.example.com", throughProxy(t, refusing), "media.example.com cannot be reached: the proxy refuses to connect to it", "the proxy answered 407", false},
+		"a proxy that is not there":             {"https://media.example.com", throughProxy(t, closed), "media.example.com cannot be reached: the proxy refuses the connection", "connection refused", false},
+		"an address that is not public":         {"http://" + closed, func(c *media.Config) { c.Control = nil }, closed + " is not asked: its address is not allowed", "public internet", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := newClient(t, c.change).Get(withTimeout(t), c.base+secret, 100)
 			wantFailure(t, err, watch.FailureNetwork, c.quotes)
 			if f, ok := errors.AsType[*watch.Failure](err); ok && !strings.HasPrefix(f.Detail, c.begins) {
 				t.Errorf("detail = %q, want it to begin with %q", f.Detail, c.begins)
+			} else if ok && f.Down != c.down {
+				t.Errorf("the server counts as down: %v, want %v", f.Down, c.down)
 			}
 		})
 	}

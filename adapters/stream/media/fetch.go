@@ -93,20 +93,20 @@ func (f *fetch) send(method, rawURL string, header http.Header) (*http.Response,
 	var resp *http.Response
 	f.await(f.remaining, errTotal, func() { resp, err = f.client.http.Do(req) })
 	if err != nil {
-		return nil, f.requestFailure(requestedHost(u, err), err)
+		return nil, f.requestFailure(requestedURL(u, err), err)
 	}
 	return resp, nil
 }
 
-// requestedHost returns the host of the request that failed: after a redirect it
-// is not the host of the first URL.
-func requestedHost(first *url.URL, err error) string {
+// requestedURL returns the URL of the request that failed: after a redirect it
+// is not the first one.
+func requestedURL(first *url.URL, err error) *url.URL {
 	if failed, ok := errors.AsType[*url.Error](err); ok {
 		if u, parseErr := url.Parse(failed.URL); parseErr == nil && u.Host != "" {
-			return u.Host
+			return u
 		}
 	}
-	return first.Host
+	return first
 }
 
 // read reads from r within the limits of Stall, MinRate and Total.

@@ -106,7 +106,7 @@ func (r *response) Read(p []byte) (int, error) {
 	case errors.Is(err, io.ErrUnexpectedEOF) && r.fetch.ctx.Err() == nil:
 		r.err = watch.NewFailure(watch.FailureTruncated, "%s: the connection ended early", r.host)
 	default:
-		r.err = r.fetch.readFailure(r.host, err)
+		r.err = r.fetch.readFailure(r.http.Request.URL, err)
 	}
 	return n, r.err
 }

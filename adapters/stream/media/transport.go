@@ -108,6 +108,12 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.proxied.RoundTrip(req)
 }
 
+// asksItself reports whether the server of a URL is asked itself, and not through a proxy.
+func (t *transport) asksItself(u *url.URL) bool {
+	proxy, err := t.proxy(&http.Request{URL: u})
+	return err == nil && proxy == nil
+}
+
 // refuses reports whether a direct connection to address would be refused. The
 // port does not matter.
 func (t *transport) refuses(address netip.Addr) bool {

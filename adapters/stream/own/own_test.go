@@ -27,6 +27,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 	"github.com/stream-monitor/stream-monitor/test/fake/cdn"
+	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
 	"github.com/stream-monitor/stream-monitor/test/harness/expect"
 	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
@@ -135,7 +136,8 @@ func TestWhatAServerAnswersIsTheStateOfItsStream(t *testing.T) { // section 5.7
 		"a token URL that is not allowed":   {"live.m3u8", "http://[::1]:1/s3cr3t", map[string]string{"/live.m3u8": low}, watch.Unreachable, "MEDIA_ALLOWED_NETWORKS"},
 		"a redirect of a token URL to it":   {"live.m3u8", "SERVER/t", map[string]string{"/t": "302", "/live.m3u8": low}, watch.Unreachable, "MEDIA_ALLOWED_NETWORKS"},
 		"a token that is refused":           {"live.m3u8", "SERVER/t", map[string]string{"/t": "t=s3cr3t", "/live.m3u8": "403"}, watch.Denied, "the server refuses the token"},
-		"no server":                         {"", "", nil, watch.Unreachable, "refuses the connection"},
+		"no server":                         {"", "", nil, watch.ServerDown, "refuses the connection"},
+		"a server that breaks off":          {"live.m3u8", "", map[string]string{"/live.m3u8": "reset"}, watch.ServerDown, "broke the connection"},
 		"an address that is not allowed":    {"private", "", nil, watch.Unreachable, "MEDIA_ALLOWED_NETWORKS"},
 		"a redirect to what is not allowed": {"live.m3u8", "", map[string]string{"/live.m3u8": "302"}, watch.Unreachable, "MEDIA_ALLOWED_NETWORKS"},
 	} {
@@ -149,6 +151,8 @@ func TestWhatAServerAnswersIsTheStateOfItsStream(t *testing.T) { // section 5.7
 				http.NotFound(w, r)
 			case n == 1 && status == http.StatusFound:
 				http.Redirect(w, r, "http://[::1]:1/secret", status)
+			case body == "reset":
+				httpfault.Reset()(w, r, nil)
 			case n == 1:
 				w.WriteHeader(status)
 			default:

@@ -29,6 +29,7 @@ func Source(t stream.Tools) worker.Source {
 //	one without any segment yet              ▶ upcoming
 //	any status but those below, such as 404  ▶ upcoming: nobody broadcasts
 //	401, 403, and 410 with a query           ▶ denied
+//	a connection refused, or broken off      ▶ the server is down
 //	EXT-X-ENDLIST, a static MPD, no manifest ▶ not a live stream
 //	429                                      ▶ too many requests
 //	anything else                            ▶ the state is unknown
@@ -107,16 +108,7 @@ func stateOf(p watch.Playlist) (watch.StreamState, string) {
 		return watch.NotALiveStream, "the manifest lists no rendition with picture or sound"
 	case failure == nil:
 		return watch.Live, ""
-	case failure.Kind == watch.FailureDenied, failure.Kind == watch.FailureToken:
-		return watch.Denied, failure.Detail
-	case failure.Kind == watch.FailureRateLimited:
-		return watch.RateLimited, failure.Detail
-	case failure.Empty:
-		return watch.Upcoming, failure.Detail
-	case failure.Kind == watch.FailureMalformed, failure.Kind == watch.FailureTooLarge:
-		return watch.NotALiveStream, failure.Detail
-	case failure.Status != 0:
-		return watch.Upcoming, failure.Detail
+	default:
+		return failure.OwnState(), failure.Detail
 	}
-	return watch.Unreachable, p.Failure.Detail
 }

@@ -145,6 +145,9 @@ type statusWriter struct {
 	status int
 }
 
+// Unwrap lets a http.ResponseController get at the connection.
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
 // WriteHeader implements http.ResponseWriter.
 func (w *statusWriter) WriteHeader(status int) {
 	w.status = status

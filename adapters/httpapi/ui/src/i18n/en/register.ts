@@ -42,7 +42,7 @@ export const register = {
     live: "A worker looks at it as soon as it is registered.",
     upcoming: "It is waited for, and an event is sent if it is late.",
     ended: "A stream that has ended is completed at once.",
-    unavailable: "It is private, removed, for members only, or refused in this region. It is tried again until it ends.",
+    unavailable: "It is private, removed, for members only, refused in this region, or its own server refuses the credentials. It is tried again until it ends.",
     unknown: "The platform did not answer. It can be registered; the worker tries again.",
   },
   platformSays: "The platform says:",
