@@ -271,6 +271,7 @@ func TestWhenAPlaceIsReadAlthoughItsAPIHasAnswered(t *testing.T) { // section 20
 		"one that has ended just now":                    {live: "1", streams: stream(channel.Over), read: 9 * time.Minute},
 		"one that waits for room, and the API is silent": {streams: stream(channel.Wanted), want: true},
 		"one that waits for room":                        {live: "1", streams: stream(channel.Wanted)},
+		"one that was missed at one look":                {live: "1", streams: stream(channel.Pending), want: true},
 		"a start was pushed since":                       {read: 2 * time.Minute, pushed: time.Minute, want: true},
 		"a start was pushed before, and is not shown":    {read: 30 * time.Second, pushed: time.Minute, want: true},
 		"but it was read just now":                       {read: 29 * time.Second, pushed: time.Minute},

@@ -116,8 +116,8 @@ func (c Channel) WantsLook(now time.Time, broadcast string) bool {
 	wants := !push.IsZero() && !now.Before(push)
 	if broadcast == "" {
 		wants = wants || slices.ContainsFunc(c.Streams, func(f Found) bool { return f.Standing == Wanted || f.Standing == Pending })
-	} else if at := c.find(c.Address.Place(), broadcast); at < 0 {
-		wants = true
+	} else if at := c.find(c.Address.Place(), broadcast); at < 0 || c.Streams[at].Standing == Pending {
+		wants = true // it is new, or a look has missed it
 	} else if c.Streams[at].Standing == Over {
 		limit = Interval // it is back, or the API does not know yet that it has ended
 	}
