@@ -203,6 +203,22 @@ func follow(ctx context.Context, t *testing.T, f *fake, u monitor.StreamURL) (se
 	return seen
 }
 
+// No site sells advertisements in a stream of one's own: what is called so is the broadcaster's media, and is judged.
+func TestAStreamOfOnesOwnHasNoAdvertisements(t *testing.T) { // section 5.7, decision S26
+	f := &fake{answer: func(string, map[string]string) (string, int) {
+		return "#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXT-X-PROGRAM-DATE-TIME:2026-01-01T00:00:00Z\n" +
+			"#EXT-X-DATERANGE:ID=\"stitched-ad-1\",START-DATE=\"2026-01-01T00:00:00Z\"\n" +
+			"#EXTINF:4,title=\"Enya - Amazon\"\nseg1.ts\n#EXTINF:4,\npreroll-2.ts\n#EXTINF:4,\nseg3.ts\n", 0
+	}}
+	for _, p := range follow(request.WithSecret(t.Context(), monitor.StreamSecret{}), t, f, "hls+https://cdn.example/live.m3u8") {
+		for _, s := range p.Segments {
+			if s.Ad {
+				t.Errorf("nobody would judge %s", s.URI)
+			}
+		}
+	}
+}
+
 func TestCredentialsGoToTheOriginOfTheStreamAtEachHop(t *testing.T) { // section 5.7
 	f := &fake{answer: func(address string, _ map[string]string) (string, int) {
 		switch path, _, _ := strings.Cut(strings.TrimPrefix(address, "https://cdn.example"), "?"); path {

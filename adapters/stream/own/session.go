@@ -315,8 +315,13 @@ func (s *session) FetchSegment(ctx context.Context, segment watch.Segment) (body
 	return body, err
 }
 
-// ReadPlaylist implements worker.PlaylistReader.
+// ReadPlaylist implements worker.PlaylistReader. No site sells advertisements in a stream of one's own: what looks like one is the
+// broadcaster's media.
 func (s *session) ReadPlaylist(ctx context.Context, url string) watch.Playlist {
 	s.learn(ctx)
-	return s.reader.ReadPlaylist(ctx, url)
+	p := s.reader.ReadPlaylist(ctx, url)
+	for i := range p.Segments {
+		p.Segments[i].Ad = false
+	}
+	return p
 }
