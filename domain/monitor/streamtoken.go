@@ -21,7 +21,7 @@ const (
 
 const (
 	longestTokenMargin = time.Minute     // before its expiry, at which a token is renewed
-	shortestTokenUse   = 5 * time.Second // between two questions that no refusal asks for
+	shortestTokenUse   = 5 * time.Second // between two questions that no refusal asks for; a token that is refused later has helped
 )
 
 // tokenBackoff is the wait after questions without a token, and after new tokens that are refused as well.
@@ -121,14 +121,15 @@ func tokenTime(raw json.RawMessage) (time.Time, error) {
 //	no token yet                          ▶ at once
 //	a quarter of its life before it ends,
 //	at most longestTokenMargin            ▶ before the next request
-//	a server refuses what had the token   ▶ once at once; a new one that is refused, too: tokenBackoff after the last question
-//	the token URL gave none               ▶ tokenBackoff after the last question; the old one is used until then
+//	a server refuses what had the token   ▶ once at once; a new one that is refused within shortestTokenUse, whatever else is let
+//	                                        in with it: tokenBackoff after the last question
+//	the token URL gave none               ▶ tokenBackoff after the end of the last question; the old one is used until then
 type TokenRenewal struct {
 	Token    Token
-	Failure  string // of the newest question; "": it gave a token
-	askedAt  time.Time
-	failures int // questions in a row that gave no token
-	refusals int // tokens in a row that a server has refused
+	Failure  string    // of the newest question; "": it gave a token
+	askedAt  time.Time // when the newest question was asked; of one that gave no token, when it had ended
+	failures int       // questions in a row that gave no token
+	refusals int       // tokens in a row that a server has refused, all but the first within shortestTokenUse
 	refused  bool
 }
 
@@ -142,13 +143,15 @@ func (r *TokenRenewal) AskAt() (at time.Time, ok bool) {
 		return r.askedAt.Add(tokenBackoff.Delay(r.failures)), true
 	case r.refused && r.refusals == 1:
 		return at, true
-	case r.refused:
-		return r.askedAt.Add(tokenBackoff.Delay(r.refusals)), true
-	case r.Token.ExpiresAt.IsZero():
-		return at, false
 	}
-	margin := min(longestTokenMargin, max(0, r.Token.ExpiresAt.Sub(r.Token.AskedAt)/4))
-	return instant.Latest(r.Token.ExpiresAt.Add(-margin), r.askedAt.Add(shortestTokenUse)), true
+	if r.refused {
+		at = r.askedAt.Add(tokenBackoff.Delay(r.refusals))
+	}
+	if !r.Token.ExpiresAt.IsZero() {
+		margin := min(longestTokenMargin, max(0, r.Token.ExpiresAt.Sub(r.Token.AskedAt)/4))
+		at = instant.Earliest(at, instant.Latest(r.Token.ExpiresAt.Add(-margin), r.askedAt.Add(shortestTokenUse)))
+	}
+	return at, !at.IsZero()
 }
 
 // Due reports whether the token URL is to be asked before a request at a time.
@@ -162,23 +165,20 @@ func (r *TokenRenewal) Take(t Token) {
 	r.Token, r.Failure, r.askedAt, r.failures, r.refused = t, "", t.AskedAt, 0, false
 }
 
-// Fail notes that the token URL, asked at a time, gave no token.
-func (r *TokenRenewal) Fail(askedAt time.Time, failure string) {
-	r.askedAt, r.Failure = askedAt, failure
+// Fail notes that a question to the token URL has ended at a time without a token.
+func (r *TokenRenewal) Fail(at time.Time, failure string) {
+	r.askedAt, r.Failure = at, failure
 	r.failures++
 }
 
-// Accepted notes that a server has answered a request with a token.
-func (r *TokenRenewal) Accepted(with Token) {
-	if with.AskedAt.Equal(r.Token.AskedAt) {
-		r.refusals, r.refused = 0, false
+// Refused notes that a server has refused a request with a token at a time. What was refused with an older one says nothing.
+func (r *TokenRenewal) Refused(with Token, at time.Time) {
+	if !with.AskedAt.Equal(r.Token.AskedAt) || r.refused {
+		return
 	}
-}
-
-// Refused notes that a server has refused a request with a token. What was refused with an older one says nothing.
-func (r *TokenRenewal) Refused(with Token) {
-	if with.AskedAt.Equal(r.Token.AskedAt) && !r.refused {
-		r.refused = true
-		r.refusals++
+	if at.Sub(with.AskedAt) >= shortestTokenUse {
+		r.refusals = 0
 	}
+	r.refused = true
+	r.refusals++
 }

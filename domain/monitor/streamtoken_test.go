@@ -56,8 +56,10 @@ func TestWhenATokenURLIsAsked(t *testing.T) { // section 5.7
 	type step = func(*monitor.TokenRenewal)
 	takes := func(at, life float64) step { return func(r *monitor.TokenRenewal) { r.Take(token(at, life)) } }
 	fails := func(at float64) step { return func(r *monitor.TokenRenewal) { r.Fail(after(at), "answered 500") } }
-	refused := func(at float64) step { return func(r *monitor.TokenRenewal) { r.Refused(token(at, 0)) } }
-	accepted := func(at float64) step { return func(r *monitor.TokenRenewal) { r.Accepted(token(at, 0)) } }
+	refusedAt := func(at, when float64) step {
+		return func(r *monitor.TokenRenewal) { r.Refused(token(at, 0), after(when)) }
+	}
+	refused := func(at float64) step { return refusedAt(at, at) }
 	const never = -1
 	for name, c := range map[string]struct {
 		steps []step
@@ -76,10 +78,11 @@ func TestWhenATokenURLIsAsked(t *testing.T) { // section 5.7
 		"it is refused twice":                    {[]step{takes(0, 120), refused(0), refused(0)}, 0},
 		"it is refused, and so is the next":      {[]step{takes(0, 120), refused(0), takes(10, 120), refused(10)}, 20},
 		"it is refused, and so are the next two": {[]step{takes(0, 120), refused(0), takes(10, 120), refused(10), takes(20, 120), refused(20)}, 40},
-		"it is refused, and the next works":      {[]step{takes(0, 0), refused(0), takes(10, 0), accepted(10)}, never},
-		"the next works, and is refused later":   {[]step{takes(0, 0), refused(0), takes(10, 0), accepted(10), refused(10)}, 0},
+		"and it expires before":                  {[]step{takes(0, 120), refused(0), takes(10, 8), refused(10)}, 16},
+		"it is refused, and the next works":      {[]step{takes(0, 0), refused(0), takes(10, 0)}, never},
+		"the next works for 4.9 s":               {[]step{takes(0, 0), refused(0), takes(10, 0), refusedAt(10, 14.9)}, 20},
+		"the next works for 5 s":                 {[]step{takes(0, 0), refused(0), takes(10, 0), refusedAt(10, 15)}, 0},
 		"an older one is refused":                {[]step{takes(0, 0), takes(10, 0), refused(0)}, never},
-		"an older one works":                     {[]step{takes(0, 0), refused(0), takes(10, 0), refused(10), accepted(0)}, 20},
 		"it is refused, and no other is had":     {[]step{takes(0, 120), refused(0), fails(1), fails(6)}, 16},
 	} {
 		var r monitor.TokenRenewal

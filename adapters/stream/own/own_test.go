@@ -219,6 +219,76 @@ func TestAStreamOfOnesOwnHasNoAdvertisements(t *testing.T) { // section 5.7, dec
 	}
 }
 
+// A server that refuses the segments, and not the playlist, has nothing against the token.
+func TestSegmentsThatAreRefusedDoNotFloodTheTokenURL(t *testing.T) { // section 5.7
+	const u, token = monitor.StreamURL("hls+https://cdn.example/live.m3u8"), "https://tokens.example/t"
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		f := &fake{answer: func(address string, _ map[string]string) (string, int) {
+			switch {
+			case address == token:
+				asked++
+				return "a=" + fmt.Sprint(asked), 0
+			case strings.Contains(address, "/seg"):
+				return "", http.StatusForbidden
+			}
+			return low, 0
+		}}
+		m := own.Source(tools(f)).Media(u)
+		defer m.Close()
+		ctx := request.WithSecret(t.Context(), monitor.StreamSecret{TokenURL: token})
+		for range 60 {
+			p := m.ReadPlaylist(ctx, u.ID())
+			_, _ = m.FetchSegment(ctx, p.Segments[0])
+			time.Sleep(time.Second)
+		}
+		if asked > 13 {
+			t.Errorf("in a minute the token URL was asked %d times", asked)
+		}
+	})
+}
+
+// tokenless is a fake whose token URL gives no answer until the question is given up.
+type tokenless struct {
+	fake
+
+	hangs bool
+	token string
+}
+
+func (f *tokenless) Get(ctx context.Context, address string, limit int64) ([]byte, reference.Origin, error) {
+	if f.hangs && address == f.token {
+		<-ctx.Done()
+		return nil, reference.Origin{}, watch.NewFailure(watch.FailureNetwork, "it does not answer")
+	}
+	return f.fake.Get(ctx, address, limit)
+}
+
+// While a token works, a token URL that hangs costs one question at a time its ten seconds, and then pauses.
+func TestATokenURLThatHangsIsNotAskedAgainAtOnce(t *testing.T) { // section 5.7
+	const u, token = monitor.StreamURL("hls+https://cdn.example/live.m3u8"), "https://tokens.example/t"
+	synctest.Test(t, func(t *testing.T) {
+		f := &tokenless{token: token, fake: fake{answer: func(address string, _ map[string]string) (string, int) {
+			if address == token {
+				return `{"query": "a=1", "expires_in": 120}`, 0
+			}
+			return low, 0
+		}}}
+		m := own.Source(tools(f)).Media(u)
+		defer m.Close()
+		ctx := request.WithSecret(t.Context(), monitor.StreamSecret{TokenURL: token})
+		m.ReadPlaylist(ctx, u.ID())
+		f.hangs = true
+		time.Sleep(91 * time.Second)
+		m.ReadPlaylist(ctx, u.ID()) // is the first to ask
+		began := time.Now()
+		m.ReadPlaylist(ctx, u.ID())
+		if took := time.Since(began); took > 0 {
+			t.Errorf("the next reading takes %v", took)
+		}
+	})
+}
+
 func TestCredentialsGoToTheOriginOfTheStreamAtEachHop(t *testing.T) { // section 5.7
 	f := &fake{answer: func(address string, _ map[string]string) (string, int) {
 		switch path, _, _ := strings.Cut(strings.TrimPrefix(address, "https://cdn.example"), "?"); path {

@@ -171,7 +171,7 @@ func (s *session) credentials(ctx context.Context) (credentials, error) {
 		case failure == "":
 			s.renewal.Take(token)
 		default:
-			s.renewal.Fail(began, failure)
+			s.renewal.Fail(time.Now(), failure)
 		}
 		s.mu.Unlock()
 	}
@@ -241,21 +241,15 @@ func (c credentials) denied(rawURL string, err error) bool {
 	return false
 }
 
-// note tells the renewal of the token how a request went that carried it. It reports whether a new one may help.
+// note tells the renewal of the token that a server has refused a request that carried it. It reports whether a new one may help.
 func (s *session) note(c credentials, rawURL string, err error) bool {
-	if c.token.AskedAt.IsZero() || !sameOrigin(rawURL, s.url) {
+	if c.token.AskedAt.IsZero() || !sameOrigin(rawURL, s.url) || !c.denied(rawURL, err) {
 		return false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch failure, failed := errors.AsType[*watch.Failure](err); {
-	case c.denied(rawURL, err):
-		s.renewal.Refused(c.token)
-		return true
-	case !failed, failure.Status != 0:
-		s.renewal.Accepted(c.token)
-	}
-	return false
+	s.renewal.Refused(c.token, time.Now())
+	return true
 }
 
 // explain says of a refusal what was refused.
