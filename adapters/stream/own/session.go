@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -35,7 +36,11 @@ type session struct {
 	jar     cookie.Jar // of which cookies are
 	cookies []watch.Cookie
 	renewal monitor.TokenRenewal
+	sentTo  []string // credentials.sentTo
 }
+
+// maxSentTo limits how many of the newest URLs are known to which the server has sent a query. Load balancers have a few.
+const maxSentTo = 32
 
 func newSession(t stream.Tools, u monitor.StreamURL) *session {
 	s := &session{url: u.ID(), requests: t.Own}
@@ -82,7 +87,8 @@ func cookiesOf(jar cookie.Jar, now time.Time) (all []watch.Cookie) {
 type credentials struct {
 	url    string // of the stream
 	query  string
-	copied bool // the query goes with every request to the origin of url
+	copied bool     // the query goes with every request to the origin of url
+	sentTo []string // URLs of the origin of url to which its server has redirected the query; without it
 	header *watch.RequestHeader
 	token  monitor.Token
 }
@@ -90,7 +96,7 @@ type credentials struct {
 // goWith reports whether the query goes with a URL.
 func (c credentials) goWith(rawURL string) bool {
 	address, _, _ := strings.Cut(rawURL, "#")
-	return c.query != "" && (address == c.url || c.copied && sameOrigin(address, c.url))
+	return c.query != "" && (address == c.url || slices.Contains(c.sentTo, address) || c.copied && sameOrigin(address, c.url))
 }
 
 // sign adds the query to a URL with which it goes.
@@ -133,7 +139,7 @@ func sameOrigin(a, b string) bool {
 
 // current returns what requests carry now. mu is held.
 func (s *session) current() credentials {
-	c := credentials{url: s.url, query: cmp.Or(s.renewal.Token.Query, s.secret.Query), copied: s.secret.CopyQuery, token: s.renewal.Token}
+	c := credentials{url: s.url, query: cmp.Or(s.renewal.Token.Query, s.secret.Query), copied: s.secret.CopyQuery, sentTo: s.sentTo, token: s.renewal.Token}
 	fields := maps.Clone(s.secret.Headers)
 	if len(c.token.Headers) > 0 {
 		if fields == nil {
@@ -280,11 +286,23 @@ func (s *session) explain(c credentials, rawURL string, err error) error {
 	return &explained
 }
 
+// arrive takes the query off the URL at which a request for another one has ended. If the server has redirected the query there,
+// it goes there from now on, too: the manifest of DASH is read there again.
+func (s *session) arrive(c credentials, rawURL, finalURL string) string {
+	address := withoutQuery(finalURL, c.query)
+	if address != finalURL && c.goWith(rawURL) && !c.goWith(address) && sameOrigin(address, c.url) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.sentTo = append(s.sentTo[max(0, len(s.sentTo)-maxSentTo+1):], address)
+	}
+	return address
+}
+
 // Get implements stream.Getter.
 func (s *session) Get(ctx context.Context, url string, limit int64) (body []byte, from reference.Origin, err error) {
 	err = s.send(ctx, url, func(ctx context.Context, c credentials) (err error) {
 		body, from, err = s.requests.Get(ctx, c.sign(url), limit)
-		from.URL = withoutQuery(from.URL, c.query)
+		from.URL = s.arrive(c, url, from.URL)
 		return err
 	})
 	return body, from, err
