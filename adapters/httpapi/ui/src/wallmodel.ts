@@ -16,6 +16,8 @@ export const wanted = signal<Record<"attention" | "recovered" | "waiting" | "on_
 export const labels = signal<ReadonlyMap<string, readonly string[]>>(new Map()); // the values of each label, by name
 export const byID = signal<ReadonlyMap<string, Item>>(new Map());
 
+export const selected = signal(""); // by the keys: the id of an item
+
 function zero(): Record<State, number> {
   return { trouble: 0, warning: 0, recovered: 0, waiting: 0, on_air: 0, off: 0 };
 }

@@ -70,7 +70,7 @@ export function fill(gateway) {
   fillChannels(gateway, hostile);
 }
 
-export const pages = { wall: "/", rows: "/?view=rows", "a view": "/?view=rows&group=team&label=show%3A朝", incidents: "/incidents", "incidents by label": "/incidents?group=team", incident: `/incidents/${incident(2).incident_id}`, monitor: `/monitors/${id}`, deliveries: "/deliveries", register: `/register?url=${encodeURIComponent(monitor(9).stream_url)}`, channels: "/channels?stopped=true", channel: `/channels/${channelID}`, "register a channel": "/channels/register?channel=@channel1", settings: "/settings", signin: "/signin?link=expired" };
+export const pages = { wall: "/", rows: "/?view=rows", "the room": "/?view=room&size=27", "a view": "/?view=rows&group=team&label=show%3A朝", incidents: "/incidents", "incidents by label": "/incidents?group=team", incident: `/incidents/${incident(2).incident_id}`, monitor: `/monitors/${id}`, deliveries: "/deliveries", register: `/register?url=${encodeURIComponent(monitor(9).stream_url)}`, channels: "/channels?stopped=true", channel: `/channels/${channelID}`, "register a channel": "/channels/register?channel=@channel1", settings: "/settings", signin: "/signin?link=expired" };
 
 // typeWebhook chooses a webhook beside the routes, and types its address.
 export async function typeWebhook(page, url) {

@@ -1,5 +1,6 @@
 // Measures the wall with 1,000 monitors and 50 changes a second, while others come, fail and end: node test/measure.mjs [SECONDS]
 // Prints the first row, the main thread's time, and the memory after a forced collection, minute by minute.
+// ADDRESS is that of another form of the wall, such as /?view=room.
 // With STREAMS=stay no stream, incident, evidence or thumbnail comes and goes beside the changes.
 import { launch } from "./chromium.mjs";
 import { evidence, FakeGateway, incident, monitor } from "./fakegateway.mjs";
@@ -23,7 +24,7 @@ const errors = [];
 page.on("pageerror", (e) => errors.push(e.message));
 await page.addInitScript(() => {
   new MutationObserver((_, observer) => {
-    if (!document.querySelector(".screen, .row:not(.row-head)")) return;
+    if (!document.querySelector(".screen, .row:not(.row-head), .room-tile")) return;
     window.firstRow = performance.now();
     observer.disconnect();
   }).observe(document, { childList: true, subtree: true });
@@ -31,7 +32,7 @@ await page.addInitScript(() => {
 const client = await page.context().newCDPSession(page);
 await client.send("Performance.enable", { timeDomain: "threadTicks" }); // CPU time, so that a busy machine does not count
 const metrics = async () => Object.fromEntries((await client.send("Performance.getMetrics")).metrics.map((m) => [m.name, m.value]));
-await page.goto(gateway.url);
+await page.goto(gateway.url + (process.env.ADDRESS ?? ""));
 await page.waitForFunction(() => window.firstRow !== undefined);
 const toFirstRow = (await metrics()).TaskDuration * 1000;
 console.log(`first row ${Math.round(await page.evaluate(() => window.firstRow))} ms after navigation, ${Math.round(toFirstRow)} ms of CPU time`);

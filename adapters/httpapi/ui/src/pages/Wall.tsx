@@ -1,13 +1,15 @@
 import "../styles/wall.css";
-import { signal, useSignal } from "@preact/signals";
+import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { acknowledge, silence } from "../actions";
 import { text } from "../i18n";
 import { onKey } from "../keyboard";
+import { Calm } from "../parts/Calm";
 import { Glyph } from "../parts/Glyph";
 import { WallHints } from "../parts/Hints";
 import { AllSilenced } from "../parts/OnDuty";
+import { lazy } from "../parts/lazy";
 import { OnAir } from "../parts/OnAir";
 import { Rail } from "../parts/Rail";
 import { Status } from "../parts/Status";
@@ -15,17 +17,19 @@ import { Strip } from "../parts/Strip";
 import { Tile } from "../parts/Tile";
 import { Untold } from "../parts/Untold";
 import { ViewBar } from "../parts/ViewBar";
+import { enterRoom, inRoom, leaveRoom } from "../room";
 import { navigate, query, setQuery, withQuery } from "../router";
 import { sound, togglePinned } from "../settings";
 import { useSilenced } from "../silenced";
 import { toggleSound } from "../sound";
-import { checker, isChecked, isLive, loaded } from "../store";
+import { isChecked, isLive, loaded } from "../store";
 import { useTitle } from "../title";
 import { resort, type Item, type State } from "../wall";
 import { isTaken } from "../incident";
-import { byID, items, labels, startWall, wanted } from "../wallmodel";
+import { byID, items, labels, selected, startWall, wanted } from "../wallmodel";
 
-const selected = signal("");
+const Room = lazy(() => import("../parts/Room").then((m) => m.Room));
+
 const largest = 2; // tiles with both pictures; the others are compact
 const most = 30; // tiles at all; a storm has its own page
 
@@ -46,6 +50,7 @@ export function Wall() {
     );
   }
   if (items.value.length === 0) return <Empty />;
+  if (inRoom.value) return <Room />;
   const { attention, recovered, waiting, on_air } = wanted.value;
   const nothing = attention.length + recovered.length + waiting.length + on_air.length === 0;
   return (
@@ -166,20 +171,6 @@ function Tiles({ id, heading, count, items: drawn, large, children }: TilesProps
   );
 }
 
-// Calm is said only while all streams are looked at in time, and nothing is wrong, unseen or not recorded. If not, a banner or a tile says why.
-function Calm() {
-  const words = text.value.wall;
-  if (!isChecked.value || items.value.some(({ state, monitor }) => state === "trouble" || state === "warning" || monitor?.record_parked_since)) return null;
-  return (
-    <section class="section calm">
-      <Glyph name="check" />
-      <p>
-        <b>{words.nobody}</b> <span class="muted">{checker.value && words.nobodyText(checker.value.watched)}</span>
-      </p>
-    </section>
-  );
-}
-
 // SoundIsOff is said only while something needs somebody.
 function SoundIsOff() {
   return (
@@ -193,7 +184,7 @@ function SoundIsOff() {
 // useKeys moves through all streams of the wall: what needs somebody first.
 function useKeys(): void {
   useEffect(() => {
-    const tiles = () => [...document.querySelectorAll("article.tile")].map((tile) => tile.id.slice("tile-".length));
+    const tiles = () => [...document.querySelectorAll("article[id^='tile-']")].map((tile) => tile.id.slice("tile-".length));
     const all = () => [...tiles(), ...wanted.value.on_air.map((i) => i.id)];
     const move = (by: number) => {
       const list = all();
@@ -216,6 +207,7 @@ function useKeys(): void {
       }),
       onKey("s", () => current()?.incident?.state === "open" && silence(selected.value)),
       onKey("p", () => current() && togglePinned(selected.value)),
+      onKey("f", () => (inRoom.value ? leaveRoom() : enterRoom())),
       onKey("v", () => setQuery({ view: query.value.get("view") === "rows" ? null : "rows" }, "replace")),
     ];
     return () => ends.forEach((end) => end());

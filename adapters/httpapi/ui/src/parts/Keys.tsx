@@ -19,6 +19,7 @@ const list: [keys: string, what: keyof Words["shell"]["key"], role?: Role][] = [
   ["/", "search"],
   ["p", "pin"],
   ["v", "view"],
+  ["f", "room"],
   ["?", "help"],
   ["g w", "wall"],
   ["g i", "incidents"],

@@ -4,6 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { Actions } from "../actions";
 import { text } from "../i18n";
 import { onKey } from "../keyboard";
+import { enterRoom } from "../room";
 import { navigate, path, query, setQuery } from "../router";
 import { language, sound, soundBlocked, theme, type Theme } from "../settings";
 import { toggleSound } from "../sound";
@@ -102,6 +103,11 @@ function Top() {
         <button class="icon-btn" type="button" aria-pressed={sound.value} aria-label={sound.value ? words.soundOn : words.soundOff} onClick={toggleSound}>
           <Glyph name={sound.value ? "bell" : "bellOff"} />
         </button>
+        {path.value === "/" && (
+          <button class="icon-btn not-phone" type="button" aria-label={words.room} title={words.room} onClick={enterRoom}>
+            <Glyph name="full" />
+          </button>
+        )}
         <button class="icon-btn" type="button" aria-label={words.theme[theme.value]} title={words.theme[theme.value]} onClick={() => (theme.value = nextTheme(theme.value))}>
           <Glyph name="theme" />
         </button>
@@ -118,7 +124,7 @@ function nextTheme(of: Theme): Theme {
   return of === "auto" ? "light" : of === "light" ? "dark" : "auto";
 }
 
-function Clock() {
+export function Clock() {
   const at = isLive.value ? now.value : heardAt.value || now.value;
   return (
     <p class="clock">

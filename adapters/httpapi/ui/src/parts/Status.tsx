@@ -1,4 +1,6 @@
+import type { ComponentChildren } from "preact";
 import { text } from "../i18n";
+import { inRoom } from "../room";
 import { query, withQuery } from "../router";
 import { beats, checker, isLive, link, now, type Beat } from "../store";
 import { duration, number } from "../time";
@@ -8,8 +10,8 @@ import { Glyph } from "./Glyph";
 import { OnDuty } from "./OnDuty";
 import { stateGlyphs } from "./State";
 
-// Status is the line of counts, and how the link and the checker are.
-export function Status() {
+// Status is the line of counts, how the link and the checker are, and what stands at its end.
+export function Status({ children }: { children?: ComponentChildren }) {
   const words = text.value;
   const show = query.value.get("show");
   return (
@@ -19,7 +21,7 @@ export function Status() {
           const count = counts.value[state];
           const hot = state === "trouble" && count > 0;
           return (
-            <a key={state} class={`is-${state}${hot ? " hot" : ""}${count === 0 ? " zero" : ""}`} href={withQuery({ show: show === state ? null : state })} aria-current={show === state ? "true" : undefined}>
+            <a key={state} class={`is-${state}${hot ? " hot" : ""}${count === 0 ? " zero" : ""}`} href={withQuery({ show: show === state ? null : state, ...(inRoom.value && { view: null }) })} aria-current={show === state ? "true" : undefined}>
               <Glyph name={stateGlyphs[state]} />
               <b>{number.value.format(count)}</b>
               <span>{words.common.states[state]}</span>
@@ -28,6 +30,7 @@ export function Status() {
         })}
       </div>
       <Health />
+      {children}
     </section>
   );
 }

@@ -7,14 +7,25 @@ import { numberText, type Cells, type Item, type State } from "../wall";
 import { counts, items, nameOfItem, strip } from "../wallmodel";
 import { conditionWord } from "./State";
 
-const rowHeight = 40;
+const barHeight = 26;
 const numberHeight = 14; // of the number below a cell that is wide enough
 const numberWidth = 26;
 const widestCell = 44;
 const smallCell = 9; // with many streams a cell is 8 px and the strip has several rows
 
+interface Layout {
+  columns: number;
+  rows: number;
+  scale: number;
+}
+
+interface StripProps {
+  scale?: number; // of the cells and their numbers
+  tallest?: number; // px; many streams make the cells smaller
+}
+
 // Strip has one cell a stream in fixed places, so that people learn where to look. It is a picture: the lists are for readers.
-export function Strip() {
+export function Strip({ scale = 1, tallest = Infinity }: StripProps) {
   if (items.value.length === 0) return null;
   const words = text.value;
   const summary = Object.entries(counts.value)
@@ -25,33 +36,40 @@ export function Strip() {
   return (
     <section class="strip" aria-label={words.wall.stripLabel}>
       {groups.map(([name, cells]) => (
-        <div key={name} class="strip-group" style={{ flexGrow: cells.length, maxWidth: groups.length > 1 ? `${Math.max(cells.length * widestCell, 120)}px` : "none" }}>
+        <div key={name} class="strip-group" style={{ flexGrow: cells.length, maxWidth: groups.length > 1 ? `${Math.max(cells.length * widestCell, 120) * scale}px` : "none" }}>
           {groups.length > 1 && (
             <p dir="auto">
               <b class="one-line">{name || "–"}</b>
               <span>{cells.filter(Boolean).length}</span>
             </p>
           )}
-          <Row cells={cells} label={words.wall.strip(summary)} />
+          <Row cells={cells} label={words.wall.strip(summary)} scale={scale} tallest={tallest} />
         </div>
       ))}
     </section>
   );
 }
 
-function Row({ cells, label }: { cells: Cells; label: string }) {
+function Row({ cells, label, scale: largest, tallest }: Required<StripProps> & { cells: Cells; label: string }) {
   const over = useSignal(-1);
-  const columns = useSignal(1);
-  const draw = useCallback((sheet: Sheet) => void (columns.value = drawCells(sheet, cells, over.value)), [cells, over.value]);
+  const width = useSignal(0);
+  const layout = layoutOf(cells.length, width.value, largest, tallest);
+  const { columns, rows, scale } = layout;
+  const draw = useCallback(
+    (sheet: Sheet) => {
+      width.value = sheet.width;
+      drawCells(sheet, cells, layoutOf(cells.length, sheet.width, largest, tallest), over.value);
+    },
+    [cells, over.value, largest, tallest],
+  );
   const canvas = useCanvas(draw);
-  const rows = Math.ceil(cells.length / columns.value);
   const indexAt = (event: MouseEvent) => {
     const box = canvas.current!.getBoundingClientRect();
-    const pitch = Math.min(widestCell, box.width / columns.value);
+    const pitch = Math.min(widestCell * scale, box.width / columns);
     const column = Math.floor((event.clientX - box.left) / pitch);
-    if (column >= columns.value) return -1;
+    if (column >= columns) return -1;
     const row = Math.floor(((event.clientY - box.top) / box.height) * rows);
-    return row * columns.value + column;
+    return row * columns + column;
   };
   const item = cells[over.value];
   return (
@@ -61,7 +79,7 @@ function Row({ cells, label }: { cells: Cells; label: string }) {
       role="img"
       aria-label={label}
       title={item && describe(item)}
-      style={{ height: `${rows > 1 ? rows * (smallCell + 3) : rowHeight}px` }}
+      style={{ height: `${heightOf(layout)}px` }}
       onMouseMove={(e) => (over.value = indexAt(e))}
       onMouseLeave={() => (over.value = -1)}
       onClick={(e) => {
@@ -80,17 +98,26 @@ function describe(item: Item): string {
 const tokens: Record<State, string> = { trouble: "--trouble", warning: "--warning", recovered: "--ok", waiting: "--waiting", on_air: "--ok", off: "--off" };
 const heights: Record<State, number> = { trouble: 1, warning: 0.74, recovered: 0.54, waiting: 0.36, on_air: 0.36, off: 0.1 };
 
-// drawCells returns how many columns it needed.
-function drawCells(sheet: Sheet, cells: Cells, over: number): number {
+// layoutOf has the largest scale with which all cells are no taller than they may be. width 0: it is not known yet.
+function layoutOf(count: number, width: number, largest: number, tallest: number): Layout {
+  for (let scale = largest; ; scale = Math.max(1, scale - 0.25)) {
+    const columns = width ? Math.max(1, Math.min(count, Math.floor(width / (smallCell * scale)))) : count;
+    const layout = { columns, rows: Math.ceil(count / columns), scale };
+    if (scale <= 1 || heightOf(layout) <= tallest) return layout;
+  }
+}
+
+// heightOf: bars that can be seen from afar need not grow as much as numbers that can be read there.
+const heightOf = ({ rows, scale }: Layout) => (rows > 1 ? rows * (smallCell + 3) * scale : numberHeight * scale + barHeight * Math.min(scale, 2));
+
+function drawCells(sheet: Sheet, cells: Cells, { columns, rows, scale }: Layout, over: number): void {
   const { c, width, colour } = sheet;
-  const columns = Math.min(cells.length, Math.max(1, Math.floor(width / smallCell)));
-  const rows = Math.ceil(cells.length / columns);
-  const pitch = Math.min(widestCell, width / Math.max(columns, 1));
+  const pitch = Math.min(widestCell * scale, width / columns);
   const gap = pitch > 14 ? 2 : 1;
   const pitchY = sheet.height / rows;
-  const numbered = rows === 1 && pitch >= numberWidth;
-  const high = rows > 1 ? pitchY - 2 : sheet.height - (numbered ? numberHeight : 0);
-  c.font = `500 11px ${getComputedStyle(document.body).fontFamily}`;
+  const numbered = rows === 1 && pitch >= numberWidth * scale;
+  const high = rows > 1 ? pitchY - 2 : sheet.height - (numbered ? numberHeight * scale : 0);
+  c.font = `500 ${11 * scale}px ${getComputedStyle(document.body).fontFamily}`;
   c.textBaseline = "bottom";
   c.clearRect(0, 0, width, sheet.height);
   cells.forEach((item, i) => {
@@ -125,5 +152,4 @@ function drawCells(sheet: Sheet, cells: Cells, over: number): number {
       c.strokeRect(x + 1, y + 1, wide - 2, high - 2);
     }
   });
-  return Math.max(columns, 1);
 }

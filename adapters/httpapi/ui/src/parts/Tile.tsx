@@ -10,7 +10,7 @@ import { pinned, togglePinned } from "../settings";
 import { silenced } from "../silenced";
 import { now } from "../store";
 import { clock, clockDay, decimal, duration, fractional, zone } from "../time";
-import type { Condition, Delivery, EvidenceFile, Monitor } from "../types";
+import type { Condition, Delivery, EvidenceFile, Incident, Monitor } from "../types";
 import { numberText, type Item } from "../wall";
 import { isTaken } from "../incident";
 import { alertOf, whyOf } from "../why";
@@ -105,7 +105,7 @@ export const Tile = memo(({ item, large, selected }: { item: Item; large: boolea
 });
 
 // Since counts from the onset. A late stream counts from its planned start.
-function Since({ item }: { item: Item }) {
+export function Since({ item }: { item: Item }) {
   const seconds = useComputed(() => (item.since ? duration((now.value - item.since) / 1000) : ""));
   return (
     <span class="duration num">
@@ -116,7 +116,7 @@ function Since({ item }: { item: Item }) {
 }
 
 // Why is drawn anew each second, the tile is not.
-function Why({ condition, monitor }: { condition: Condition; monitor: Monitor | null }) {
+export function Why({ condition, monitor }: { condition: Condition; monitor: Monitor | null }) {
   return useComputed(() => whyOf(condition, monitor, now.value));
 }
 
@@ -195,7 +195,7 @@ export function factsOf(file: EvidenceFile): string {
   return file.rendition_height ? `${file.rendition_height}p · ${luma}` : luma;
 }
 
-function Shown({ item, name }: { item: Item; name: string }) {
+export function Shown({ item, name }: { item: Item; name: string }) {
   const picture = item.incident!.picture;
   if (picture && item.condition?.name !== "blind") return <BestPicture picture={picture} name={name} />;
   return <Live id={item.id} intervalSec={item.monitor?.config.check_interval_sec ?? 10} label={name} />;
@@ -252,14 +252,7 @@ function Foot({ item, href }: { item: Item; href: string }) {
   const taken = isTaken(incident);
   return (
     <footer class="tile-foot">
-      {!taken && (
-        <Allowed to="operate">
-          <button class="btn primary" type="button" onClick={() => acknowledge(incident.incident_id)}>
-            <Glyph name="hand" />
-            {words.acknowledge}
-          </button>
-        </Allowed>
-      )}
+      <Acknowledge incident={incident} />
       <a class={taken ? "btn" : "btn quiet"} href={href}>
         {words.open}
         <span class="hidden-text">: {conditionWord(item.condition?.name ?? "")}</span>
@@ -267,21 +260,43 @@ function Foot({ item, href }: { item: Item; href: string }) {
       <button class="icon-btn" type="button" aria-pressed={isPinned} aria-label={isPinned ? words.unpin : words.pin} onClick={() => togglePinned(item.id)}>
         <Glyph name="pin" />
       </button>
-      <span class="who">
-        {incident.state === "resolved" ? (
-          stillWord(incident, item.condition!)
-        ) : incident.acknowledged_at ? (
-          <>
-            <Glyph name="person" /> <b dir="auto">{incident.acknowledged_by}</b> {words.acknowledgedBy}
-            <br />
-            {taken ? words.sinceTime(clockDay(incident.acknowledged_at, now.peek())) : <b>{text.value.common.worseSince}</b>}
-          </>
-        ) : (
-          <b>{words.nobodyHasIt}</b>
-        )}
-        <Mute incidentID={incident.incident_id} />
-      </span>
+      <Who item={item} />
     </footer>
+  );
+}
+
+// Acknowledge is the button of whoever takes an incident that nobody has.
+export function Acknowledge({ incident }: { incident: Incident }) {
+  if (isTaken(incident)) return null;
+  return (
+    <Allowed to="operate">
+      <button class="btn primary" type="button" onClick={() => acknowledge(incident.incident_id)}>
+        <Glyph name="hand" />
+        {text.value.wall.acknowledge}
+      </button>
+    </Allowed>
+  );
+}
+
+// Who has it, or that nobody does.
+export function Who({ item }: { item: Item }) {
+  const words = text.value.wall;
+  const incident = item.incident!;
+  return (
+    <span class="who">
+      {incident.state === "resolved" ? (
+        stillWord(incident, item.condition!)
+      ) : incident.acknowledged_at ? (
+        <>
+          <Glyph name="person" /> <b dir="auto">{incident.acknowledged_by}</b> {words.acknowledgedBy}{" "}
+          <br />
+          {isTaken(incident) ? words.sinceTime(clockDay(incident.acknowledged_at, now.peek())) : <b>{text.value.common.worseSince}</b>}
+        </>
+      ) : (
+        <b>{words.nobodyHasIt}</b>
+      )}
+      <Mute incidentID={incident.incident_id} />
+    </span>
   );
 }
 

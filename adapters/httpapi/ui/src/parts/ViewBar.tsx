@@ -9,13 +9,13 @@ import { Glyph } from "./Glyph";
 const menu = signal<FunctionComponent | null>(null); // is loaded when somebody asks for it
 const openMenu = () => void Promise.all([import("./Views"), loadPageWords()]).then(([{ Views }]) => (menu.value = Views));
 
-// ViewBar chooses labels to see and to group by, and keeps the view. known are the values of each label; without any there is none.
-export function ViewBar({ known }: { known: ReadonlyMap<string, readonly string[]> }) {
+// ViewBar chooses labels to see and to group by, and keeps the view. known are the values of each label; without any there is none, unless it is always there.
+export function ViewBar({ known, always = false }: { known: ReadonlyMap<string, readonly string[]>; always?: boolean }) {
   const words = text.value.common.labels;
   const wanted = wantedLabels();
   const group = query.value.get("group") ?? "";
   const names = [...new Set([...known.keys(), ...(group ? [group] : [])])];
-  if (names.length === 0 && Object.keys(wanted).length === 0 && views.value.length === 0) return null;
+  if (!always && names.length === 0 && Object.keys(wanted).length === 0 && views.value.length === 0) return null;
   const Menu = menu.value;
   return (
     <div class="view-bar">

@@ -7,8 +7,9 @@ import { deliveries } from "./deliveries";
 import { register } from "./register";
 import { settings } from "./settings";
 import { channels } from "./channels";
+import { room } from "./room";
 import { refusals } from "./refusals";
 import { views } from "./views";
 
 // pages has the words of what is loaded when it is first shown.
-export const pages = { incidents, incident, signin, monitor, settings, deliveries, register, channels, refusals, notifications, views };
+export const pages = { incidents, incident, signin, monitor, settings, deliveries, register, channels, refusals, notifications, room, views };
