@@ -12,6 +12,7 @@ const (
 	segmentLength = 4 * time.Second // of a segment, at least, unless something else begins; it ends with a frame
 	maxSegment    = 2 << 20         // bytes of one; more end it early
 	maxStrange    = 64 << 10        // bytes in a row in which there is no sound
+	maxTags       = 2 << 20         // bytes of tags in a row, with pictures, in Ogg; they are not kept
 	inSync        = 3               // frames that follow each other; what looks like one alone may be sound
 )
 
@@ -31,6 +32,7 @@ type cutter struct {
 	codec   codec         // Ogg has no parse; without a container, it is not known yet
 	logical logical       // the stream in Ogg
 	strange int           // bytes in a row that were no sound
+	tags    int           // bytes since the last sound that were tags in Ogg
 	rest    []byte        // not looked at yet
 	frames  []byte        // of the segment that is being cut
 	length  time.Duration // of these frames
@@ -58,6 +60,9 @@ func (c *cutter) add(b []byte) ([]cut, error) {
 	if err == nil && c.strange > maxStrange {
 		err = watch.NewFailure(watch.FailureUndecodable, "%s: no sound in %d bytes", noFormat, maxStrange)
 	}
+	if err == nil && c.tags > maxTags {
+		err = watch.NewFailure(watch.FailureUndecodable, "a header of Ogg with more than %d bytes of tags", maxTags)
+	}
 	whole := c.whole
 	c.whole = nil
 	return whole, err
@@ -81,7 +86,7 @@ func (c *cutter) take(frame []byte, length time.Duration) {
 	c.length += length
 	c.strange += len(frame)
 	if length > 0 {
-		c.strange = 0
+		c.strange, c.tags = 0, 0
 	}
 	if c.length >= segmentLength || len(c.frames) >= maxSegment {
 		c.end()

@@ -17,6 +17,7 @@ const (
 
 	atFlags, atPosition, atSerial, atNumber, atChecksum, atLacing = 5, 6, 14, 18, 22, 27
 
+	continues    = 1 // flag: the page begins within a packet
 	beginsStream = 2 // flag: the first page of a logical stream
 )
 
@@ -26,12 +27,15 @@ const (
 )
 
 // logical is the logical stream of sound in a stream of Ogg: a song, where the songs are chained. Its header is needed to decode
-// any of it, so each segment begins with it.
+// any of it, so each segment begins with it, but without tags and pictures.
 type logical struct {
 	rate     uint64 // of the positions, a second; 0: there is no such stream
 	name     []byte // with which one begins whose codec is not known
 	serial   uint32
-	header   []byte // its first pages
+	flac     bool   // its codec
+	header   []byte // its first pages, without tags
+	within   bool   // the last page of the header ended within a packet
+	skipping bool   // which is left out
 	number   uint32 // of the last of these
 	complete bool   // there are no more of these
 	position uint64 // at the end of the last page
@@ -50,7 +54,11 @@ func (c *cutter) addPages() error {
 			packet := page[atLacing+int(page[atLacing-1]):]
 			if rate := rateOf(packet); rate > 0 {
 				c.end()
-				c.logical = logical{rate: rate, serial: binary.LittleEndian.Uint32(page[atSerial:])}
+				flac := packet[0] == 0x7f
+				if flac {
+					packet[7], packet[8] = 0, 0 // how many packets of the header follow is not known: some are left out
+				}
+				c.logical = logical{rate: rate, flac: flac, serial: binary.LittleEndian.Uint32(page[atSerial:])}
 			} else if c.logical.rate == 0 {
 				c.logical.name = packet[:min(len(packet), 8)]
 			}
@@ -116,8 +124,10 @@ func (c *cutter) addPage(page []byte) {
 	l := &c.logical
 	position, number := binary.LittleEndian.Uint64(page[atPosition:]), binary.LittleEndian.Uint32(page[atNumber:])
 	if !l.complete && (position == 0 || position == noEnd) {
-		l.header, l.number = append(l.header, page...), number
-		c.strange += len(page)
+		kept := l.withoutTags(page)
+		l.header, l.number = append(l.header, kept...), number
+		c.strange += len(kept)
+		c.tags += len(page) - len(kept)
 		return
 	}
 	known, samples := l.complete || number == l.number+1, uint64(0)
@@ -137,6 +147,55 @@ func (c *cutter) addPage(page []byte) {
 		binary.LittleEndian.PutUint64(page[atPosition:], l.samples)
 	}
 	c.take(page, time.Duration(float64(samples)/float64(l.rate)*float64(time.Second)))
+}
+
+// withoutTags returns a page of the header with a comment packet that is empty in place of the one that it has, which may have
+// pictures. A page of which nothing is left is empty.
+func (l *logical) withoutTags(page []byte) []byte {
+	lacing := page[atLacing : atLacing+int(page[atLacing-1])]
+	from, flags := page[atLacing+len(lacing):], page[atFlags]
+	if l.skipping {
+		flags &^= continues
+	}
+	var sizes, packets []byte
+	for _, n := range lacing {
+		part := from[:n]
+		from = from[n:]
+		if !l.within {
+			var empty []byte
+			if empty, l.skipping = l.emptyTags(part); len(empty) > 0 {
+				sizes, packets = append(sizes, byte(len(empty))), append(packets, empty...) //nolint:gosec // of at most 16 bytes
+			}
+		}
+		if !l.skipping {
+			sizes, packets = append(sizes, n), append(packets, part...)
+		}
+		l.within = n == math.MaxUint8
+		l.skipping = l.skipping && l.within
+	}
+	if len(sizes) == 0 {
+		return nil
+	}
+	kept := bytes.Clone(page[:atLacing])
+	kept[atFlags], kept[atLacing-1] = flags, byte(len(sizes)) //nolint:gosec // at most as many as before
+	return append(append(kept, sizes...), packets...)
+}
+
+// emptyTags returns what takes the place of a packet of the header that begins like this; ok is false for one that is needed. The
+// sources are the Vorbis I specification, 5; RFC 7845, 5.2; RFC 9639, 8 and 10.1.
+func (l *logical) emptyTags(packet []byte) (empty []byte, ok bool) {
+	const none = "\x00\x00\x00\x00\x00\x00\x00\x00" // no name of an encoder, and no tag
+	switch {
+	case bytes.HasPrefix(packet, []byte("\x03vorbis")):
+		return []byte("\x03vorbis" + none + "\x01"), true
+	case bytes.HasPrefix(packet, []byte("OpusTags")):
+		return []byte("OpusTags" + none), true
+	case !l.flac || len(packet) == 0 || packet[0]&0x7f == 0x7f: // the first packet, or sound
+		return nil, false
+	case packet[0]&0x7f == 4:
+		return []byte("\x84\x00\x00\x08" + none), true
+	}
+	return nil, true
 }
 
 // withHeader returns the pages of a segment as a stream of its own. Its positions begin at 0, and neither the segment before it nor

@@ -46,6 +46,7 @@ func TestEachSegmentOfOggIsAStreamOfItsOwn(t *testing.T) {
 	// No segment is left to the command ffmpeg.
 	analyser := ffmpeg.New(ffmpeg.Config{Path: "/nonexistent/ffmpeg", Files: []string{}, Decoder: pool.Stream(slog.New(slog.DiscardHandler))})
 	capturer := ffmpeg.NewCapturer(ffmpeg.Config{Path: tool, Files: []string{}, Timeout: time.Minute})
+	cover := []string{"-metadata", "METADATA_BLOCK_PICTURE=" + strings.Repeat("x", 120_000)}
 	codecs := map[string][]byte{
 		"Vorbis": song(t, tool, "-c:a", "libvorbis"),
 		"Opus":   song(t, tool, "-c:a", "libopus"),
@@ -56,14 +57,17 @@ func TestEachSegmentOfOggIsAStreamOfItsOwn(t *testing.T) {
 		segments int
 		silent   float64 // seconds
 	}{
-		"Vorbis":                        {codecs["Vorbis"], 4, 4},
-		"Opus":                          {codecs["Opus"], 5, 4},
-		"FLAC":                          {codecs["FLAC"], 4, 4},
-		"Vorbis from its middle":        {fromTheMiddle(codecs["Vorbis"]), 3, 4},
-		"Opus from its middle":          {fromTheMiddle(codecs["Opus"]), 3, 4},
-		"FLAC from its middle":          {fromTheMiddle(codecs["FLAC"]), 3, 4},
-		"songs one after another":       {append(fromTheMiddle(codecs["Vorbis"]), codecs["Vorbis"]...), 8, 8},
-		"a song that has a picture too": {song(t, tool, "-filter_complex", "testsrc2=s=64x64:r=5:d=20[v]", "-map", "0:a", "-map", "[v]", "-c:v", "libtheora", "-c:a", "libvorbis"), 4, 4},
+		"Vorbis":                            {codecs["Vorbis"], 4, 4},
+		"Opus":                              {codecs["Opus"], 5, 4},
+		"FLAC":                              {codecs["FLAC"], 4, 4},
+		"Vorbis from its middle":            {fromTheMiddle(codecs["Vorbis"]), 3, 4},
+		"Opus from its middle":              {fromTheMiddle(codecs["Opus"]), 3, 4},
+		"FLAC from its middle":              {fromTheMiddle(codecs["FLAC"]), 3, 4},
+		"songs one after another":           {append(fromTheMiddle(codecs["Vorbis"]), codecs["Vorbis"]...), 8, 8},
+		"Vorbis with the cover of an album": {song(t, tool, append(cover, "-c:a", "libvorbis")...), 4, 4},
+		"Opus with the cover of an album":   {song(t, tool, append(cover, "-c:a", "libopus")...), 5, 4},
+		"FLAC with the cover of an album":   {song(t, tool, append(cover, "-c:a", "flac")...), 4, 4},
+		"a song that has a picture too":     {song(t, tool, "-filter_complex", "testsrc2=s=64x64:r=5:d=20[v]", "-map", "0:a", "-map", "[v]", "-c:v", "libtheora", "-c:a", "libvorbis"), 4, 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			segments, lengths, err := icy.Cut(bytes.Clone(c.stream), 1000)
@@ -72,6 +76,9 @@ func TestEachSegmentOfOggIsAStreamOfItsOwn(t *testing.T) {
 			}
 			silent, total := time.Duration(0), time.Duration(0)
 			for i, segment := range segments {
+				if bytes.Contains(segment, []byte(cover[1][len(cover[1])-100:])) {
+					t.Errorf("segment %d has the cover", i)
+				}
 				found, err := analyser.Analyse(t.Context(), watch.Segment{Container: "ogg"}, watch.Look{}, bytes.NewReader(segment), func(string) float64 { return -50 })
 				if lasts := found.Audio.To - found.Audio.From; err != nil || (lasts-lengths[i]).Abs() > 200*time.Millisecond {
 					t.Errorf("segment %d of %v: decoded are %v; %v", i, lengths[i], lasts, err)
@@ -118,6 +125,11 @@ func oggPage(serial, number uint32, flags byte, position uint64, packet string) 
 func TestOddPagesOfOggAreLeftOut(t *testing.T) {
 	const second = 48000
 	head := oggPage(1, 0, 2, 0, "OpusHead") + oggPage(1, 1, 0, 0, "OpusTags")
+	// The cover of an album is in the header of a song: often some 100 KB. One packet goes on over many pages.
+	picture := func(pages int) string {
+		full := strings.Replace(oggPage(1, 1, 1, math.MaxUint64, strings.Repeat("x", 254)), "\x01\xfe", "\x01\xff", 1) + "x"
+		return oggPage(1, 0, 2, 0, "OpusHead") + strings.Replace(full, strings.Repeat("x", 8), "OpusTags", 1) + strings.Repeat(full, pages-1) + oggPage(1, 1, 1, 0, "x")
+	}
 	page := func(position uint64) string { return oggPage(1, 2, 0, position, "sound") }
 	sound := func(from, to uint64) (pages string) { // a page a second
 		for n := from; n <= to; n++ {
@@ -141,6 +153,8 @@ func TestOddPagesOfOggAreLeftOut(t *testing.T) {
 		"a negative position":            {head + sound(1, 2) + page(1<<63) + sound(2, 4), "[4s]", ""},
 		"a page in which no packet ends": {head + sound(1, 2) + page(math.MaxUint64) + sound(3, 4), "[4s]", ""},
 		"bytes between pages":            {head + sound(1, 2) + "O Og Ogg" + sound(3, 4), "[4s]", ""},
+		"a picture in the header":        {picture(7000) + sound(1, 4) + picture(7000) + sound(1, 4), "[4s 4s]", ""},
+		"too large a picture":            {picture(7500) + sound(1, 4), "[]", "more than 2097152 bytes of tags"},
 		"another song":                   {head + sound(1, 2) + head + sound(1, 4), "[2s 4s]", ""},
 		"a song of another codec":        {head + sound(1, 4) + oggPage(2, 0, 2, 0, "Speex   ") + oggPage(2, 1, 0, second, "sound") + sound(5, 8), "[4s 4s]", ""},
 		"a header that does not end":     {head + strings.Repeat(page(0), 4000), "[]", "no sound in 65536 bytes"},
