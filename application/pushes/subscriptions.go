@@ -55,7 +55,7 @@ func (f *Follower) sync(ctx context.Context) (change func(*eventsub.State), refu
 	}
 	for _, s := range subs.existing.Subscriptions {
 		if s.Transport == transport && s.Status == eventsub.Unreached { // else each look would end it and make it again
-			subs.refused[s.Key] = refusal{fmt.Errorf("Twitch does not reach the webhook: %s", s.Status), now}
+			subs.refused[s.Key] = refusal{fmt.Errorf("the webhook is not reached by Twitch: %s", s.Status), now}
 		}
 	}
 	plan := eventsub.MakePlan(users, subs.existing, transport, state.Former)
