@@ -59,7 +59,7 @@ func (s *OfficialStore) OfficialStreams(ctx context.Context, source monitor.Sour
 		var scheduled sql.NullTime
 		return eachRow(ctx, tx, []any{&one.MonitorID, &url, &one.Live, &scheduled}, func() {
 			row := monitor.SourceOf(url)
-			if one.VideoID, one.Place, one.ScheduledStart = url.ID(), row.IsPlace(), timeOrZero(scheduled); row.Name == source {
+			if one.SourceID, one.Place, one.ScheduledStart = url.ID(), row.IsPlace(), timeOrZero(scheduled); row.Name == source {
 				streams = append(streams, one)
 			}
 		}, `SELECT id, stream_url, status = 'monitoring', CAST(config ->> 'scheduled_start_time' AS timestamptz)

@@ -65,8 +65,8 @@ func TestStreamsWithoutAWorkerAreNotAskedAbout(t *testing.T) { // A10, S23
 		got[i].ScheduledStart = got[i].ScheduledStart.UTC()
 	}
 	expect(t, "the streams", got, []officialstate.Stream{
-		{MonitorID: watched.ID, VideoID: watched.StreamURL.ID(), Live: true},
-		{MonitorID: waits.ID, VideoID: waits.StreamURL.ID(), ScheduledStart: scheduled},
+		{MonitorID: watched.ID, SourceID: watched.StreamURL.ID(), Live: true},
+		{MonitorID: waits.ID, SourceID: waits.StreamURL.ID(), ScheduledStart: scheduled},
 	})
 }
 
@@ -77,7 +77,7 @@ func TestTheUnitsAreCountedAcrossGateways(t *testing.T) { // S23
 	now, asked := time.Now(), 0
 	begin := func() error { // as two leaders do at once
 		return s.ChangeOfficialAccount(t.Context(), monitor.YouTube, func(a *officialstate.Account) {
-			asked += len(a.Begin(now, "key", []officialstate.Stream{{MonitorID: "m", VideoID: "v"}}, zone))
+			asked += len(a.Begin(now, "key", []officialstate.Stream{{MonitorID: "m", SourceID: "v"}}, zone))
 		})
 	}
 	other := holding(t, db, `SELECT FROM official_account FOR UPDATE`)
@@ -123,14 +123,14 @@ type officialAPI struct {
 	refusal map[int]officialstate.Response
 }
 
-func (a *officialAPI) Videos(_ context.Context, ids []string) (r officialstate.Response) {
+func (a *officialAPI) Ask(_ context.Context, ids []string) (r officialstate.Response) {
 	a.calls = append(a.calls, len(ids))
 	if r, refused := a.refusal[len(a.calls)]; refused {
 		return r
 	}
 	r.Status = 200
 	for _, id := range ids {
-		r.Videos = append(r.Videos, officialstate.Video{ID: id, Broadcast: "upcoming"})
+		r.Broadcasts = append(r.Broadcasts, officialstate.Broadcast{ID: id, State: "upcoming"})
 	}
 	return r
 }

@@ -91,7 +91,7 @@ func inTime(t *testing.T, s *site, test func(t *testing.T, ask func() officialst
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		client := twitchapi.New(&http.Client{Transport: s}, clientID, secret)
-		test(t, func() officialstate.Response { return client.Videos(t.Context(), []string{"one", "two"}) })
+		test(t, func() officialstate.Response { return client.Ask(t.Context(), []string{"one", "two"}) })
 	})
 }
 
@@ -118,9 +118,9 @@ func TestTheStreamsOfHundredLoginsAreRead(t *testing.T) {
 	defer server.Close()
 	client := server.Client()
 	defer client.CloseIdleConnections()
-	got := twitchapi.NewAt(server.URL+"/helix", server.URL+"/token", client, clientID, secret).Videos(t.Context(), logins)
-	expect.Equal(t, "the response", got, officialstate.Response{Status: 200, Videos: []officialstate.Video{
-		{ID: "login_7", Broadcast: "live", BroadcastID: "41375541868", Title: "A title", ActualStart: time.Date(2026, 11, 30, 10, 0, 0, 0, time.UTC)},
+	got := twitchapi.NewAt(server.URL+"/helix", server.URL+"/token", client, clientID, secret).Ask(t.Context(), logins)
+	expect.Equal(t, "the response", got, officialstate.Response{Status: 200, Broadcasts: []officialstate.Broadcast{
+		{ID: "login_7", State: "live", BroadcastID: "41375541868", Title: "A title", ActualStart: time.Date(2026, 11, 30, 10, 0, 0, 0, time.UTC)},
 	}})
 }
 
@@ -252,7 +252,7 @@ func TestAHungServerHoldsNobodyUp(t *testing.T) {
 				return s.RoundTrip(r)
 			})}, clientID, secret)
 			began := time.Now()
-			got := client.Videos(t.Context(), []string{"one"})
+			got := client.Ask(t.Context(), []string{"one"})
 			expect.Equal(t, "it took", time.Since(began), want)
 			expect.Equal(t, "the failure", got.Failure(), &officialstate.Failure{Kind: officialstate.Unreachable, Detail: "the API was not reached: context deadline exceeded"})
 		})

@@ -46,15 +46,15 @@ func TestTheStandInAnswersAnApplication(t *testing.T) {
 		login := string(state)
 		broadcasts[login] = site.Broadcast(login, nil)
 		site.Set(login, state)
-		logins, streams = append(logins, login), append(streams, officialstate.Stream{MonitorID: monitor.ID(login), VideoID: login, Place: true})
+		logins, streams = append(logins, login), append(streams, officialstate.Stream{MonitorID: monitor.ID(login), SourceID: login, Place: true})
 		want[monitor.ID(login)] = status
 	}
 	client := twitchapi.New(through, twitch.ClientID, twitch.ClientSecret)
-	ask := func() officialstate.Response { return client.Videos(t.Context(), logins) }
+	ask := func() officialstate.Response { return client.Ask(t.Context(), logins) }
 	r := ask()
 	expect.Equal(t, "the failure", r.Failure(), nil)
 	expect.Equal(t, "the states", r.States(streams), want)
-	for _, v := range r.Videos {
+	for _, v := range r.Broadcasts {
 		expect.Equal(t, "the broadcast of "+v.ID, v.BroadcastID, broadcasts[v.ID])
 	}
 	site.RevokeTokens()
@@ -66,6 +66,6 @@ func TestTheStandInAnswersAnApplication(t *testing.T) {
 	expect.Equal(t, "the failure with the last point", ask().Failure(), nil)
 	expect.Equal(t, "without points", ask().Failure().Kind, officialstate.RateLimited)
 	for _, wrong := range []*twitchapi.Client{twitchapi.New(through, "other", twitch.ClientSecret), twitchapi.New(through, twitch.ClientID, "other")} {
-		expect.Equal(t, "with wrong credentials", wrong.Videos(t.Context(), logins).Failure().Kind, officialstate.KeyRefused)
+		expect.Equal(t, "with wrong credentials", wrong.Ask(t.Context(), logins).Failure().Kind, officialstate.KeyRefused)
 	}
 }

@@ -17,21 +17,21 @@ import (
 // maxTitle limits a title, in bytes; one of Twitch has at most 140 characters.
 const maxTitle = 600
 
-// Videos implements officialstates.API: the ids are logins of at most eventsub.PerCall channels. The Response has a Video of each channel that
+// Ask implements officialstates.API: the ids are logins of at most eventsub.PerCall channels. The Response has a Broadcast of each channel that
 // is live. A type other than live, which is no broadcast, is left out. It blocks as long as call.
-func (c *Client) Videos(ctx context.Context, logins []string) (r officialstate.Response) {
-	var videos []officialstate.Video
+func (c *Client) Ask(ctx context.Context, logins []string) (r officialstate.Response) {
+	var broadcasts []officialstate.Broadcast
 	query := url.Values{"user_login": logins, "first": {strconv.Itoa(len(logins))}} // without it, a page has 20
 	r = c.call(ctx, officialapi.Call{URL: "/streams?" + query.Encode(), Read: func(body []byte) (err error) {
-		videos, err = readStreams(body, logins)
+		broadcasts, err = readStreams(body, logins)
 		return err
 	}})
-	r.Videos = videos
+	r.Broadcasts = broadcasts
 	return r
 }
 
 // readStreams reads the body of an answer.
-func readStreams(body []byte, logins []string) (videos []officialstate.Video, err error) {
+func readStreams(body []byte, logins []string) (broadcasts []officialstate.Broadcast, err error) {
 	var answer struct {
 		Data *[]struct {
 			ID        string
@@ -49,10 +49,10 @@ func readStreams(body []byte, logins []string) (videos []officialstate.Video, er
 			return nil, errors.New("the response has a stream that was not asked for")
 		}
 		if s.Type == "live" {
-			videos = append(videos, officialstate.Video{
-				ID: s.Login, Broadcast: s.Type, BroadcastID: s.ID, ActualStart: s.StartedAt, Title: monitor.CleanLine(monitor.StorableText(s.Title, maxTitle)),
+			broadcasts = append(broadcasts, officialstate.Broadcast{
+				ID: s.Login, State: s.Type, BroadcastID: s.ID, ActualStart: s.StartedAt, Title: monitor.CleanLine(monitor.StorableText(s.Title, maxTitle)),
 			})
 		}
 	}
-	return videos, nil
+	return broadcasts, nil
 }

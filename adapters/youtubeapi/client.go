@@ -17,7 +17,7 @@ import (
 // service is the place of both APIs.
 const service = "https://www.googleapis.com/youtube/v3"
 
-// fields limits the answer to what officialstate.Video has, and kind, which shows that the answer is the API's.
+// fields limits the answer to what officialstate.Broadcast has, and kind, which shows that the answer is the API's.
 const fields = "kind,items(id,snippet/liveBroadcastContent,liveStreamingDetails(actualStartTime,actualEndTime),status/uploadStatus)"
 
 // Client asks the API. It may be used concurrently.
@@ -41,19 +41,19 @@ func Fingerprint(secret string) string {
 	return officialapi.Fingerprint(secret)
 }
 
-// Videos implements officialstates.API. It blocks for at most officialapi.Timeout.
-func (c *Client) Videos(ctx context.Context, ids []string) officialstate.Response {
+// Ask implements officialstates.API. It blocks for at most officialapi.Timeout.
+func (c *Client) Ask(ctx context.Context, ids []string) officialstate.Response {
 	return c.videos(ctx, ids, fields)
 }
 
 // videos asks about videos, and limits the answer to some fields.
 func (c *Client) videos(ctx context.Context, ids []string, fields string) (r officialstate.Response) {
-	var videos []officialstate.Video
+	var videos []officialstate.Broadcast
 	r = c.get(ctx, "videos", url.Values{"part": {"snippet,liveStreamingDetails,status"}, "id": {strings.Join(ids, ",")}, "fields": {fields}}, func(body []byte) (err error) {
 		videos, err = readVideos(body)
 		return err
 	})
-	r.Videos = videos
+	r.Broadcasts = videos
 	return r
 }
 
@@ -65,7 +65,7 @@ func (c *Client) get(ctx context.Context, method string, query url.Values, read 
 }
 
 // readVideos reads the body of an answer.
-func readVideos(body []byte) (videos []officialstate.Video, err error) {
+func readVideos(body []byte) (videos []officialstate.Broadcast, err error) {
 	var answer struct {
 		Kind  string
 		Items []struct {
@@ -80,8 +80,8 @@ func readVideos(body []byte) (videos []officialstate.Video, err error) {
 		return nil, errors.New("the response is not a list of videos")
 	}
 	for _, v := range answer.Items {
-		videos = append(videos, officialstate.Video{
-			ID: v.ID, Broadcast: v.Snippet.LiveBroadcastContent, Upload: v.Status.UploadStatus,
+		videos = append(videos, officialstate.Broadcast{
+			ID: v.ID, State: v.Snippet.LiveBroadcastContent, Upload: v.Status.UploadStatus,
 			ActualStart: v.LiveStreamingDetails.ActualStartTime, ActualEnd: v.LiveStreamingDetails.ActualEndTime,
 			Title: v.Snippet.Title, ScheduledStart: v.LiveStreamingDetails.ScheduledStartTime,
 		})

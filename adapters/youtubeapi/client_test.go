@@ -32,7 +32,7 @@ func ask(t *testing.T, handler http.HandlerFunc) officialstate.Response {
 	defer server.Close()
 	client := server.Client()
 	defer client.CloseIdleConnections()
-	return youtubeapi.NewAt(server.URL, client, key).Videos(t.Context(), []string{"abcdefghijk", "lmnopqrstuv"})
+	return youtubeapi.NewAt(server.URL, client, key).Ask(t.Context(), []string{"abcdefghijk", "lmnopqrstuv"})
 }
 
 func TestTheAnswerOfTheAPIIsRead(t *testing.T) {
@@ -48,9 +48,9 @@ func TestTheAnswerOfTheAPIIsRead(t *testing.T) {
 			 "liveStreamingDetails":{"scheduledStartTime":"2026-01-15T20:00:00Z","actualStartTime":"2026-01-15T20:01:02Z"}},
 			{"id":"lmnopqrstuv","snippet":{"liveBroadcastContent":"none"}}]}`)
 	})
-	expect.Equal(t, "the response", got, officialstate.Response{Status: 200, Videos: []officialstate.Video{
-		{ID: "abcdefghijk", Broadcast: "upcoming", Upload: "uploaded", ActualStart: time.Date(2026, 1, 15, 20, 1, 2, 0, time.UTC), ScheduledStart: time.Date(2026, 1, 15, 20, 0, 0, 0, time.UTC)},
-		{ID: "lmnopqrstuv", Broadcast: "none"},
+	expect.Equal(t, "the response", got, officialstate.Response{Status: 200, Broadcasts: []officialstate.Broadcast{
+		{ID: "abcdefghijk", State: "upcoming", Upload: "uploaded", ActualStart: time.Date(2026, 1, 15, 20, 1, 2, 0, time.UTC), ScheduledStart: time.Date(2026, 1, 15, 20, 0, 0, 0, time.UTC)},
+		{ID: "lmnopqrstuv", State: "none"},
 	}})
 }
 
@@ -108,7 +108,7 @@ func TestACallEndsInTime(t *testing.T) {
 			return nil, r.Context().Err()
 		})}
 		began := time.Now()
-		got := youtubeapi.New(client, key).Videos(t.Context(), []string{"abcdefghijk"})
+		got := youtubeapi.New(client, key).Ask(t.Context(), []string{"abcdefghijk"})
 		expect.Equal(t, "it took", time.Since(began), officialapi.Timeout)
 		expect.Equal(t, "the failure", got.Failure(), &officialstate.Failure{Kind: officialstate.Unreachable, Detail: "the API was not reached: context deadline exceeded"})
 	})

@@ -33,7 +33,7 @@ func startYouTube(t *testing.T) (*youtube.Server, *http.Client) {
 func TestEachStateOfTheStandIn(t *testing.T) {
 	y, client := startYouTube(t)
 	ask := func(key string, ids ...string) officialstate.Response {
-		return youtubeapi.New(client, key).Videos(t.Context(), ids)
+		return youtubeapi.New(client, key).Ask(t.Context(), ids)
 	}
 	expected := map[youtube.State]monitor.StreamStatus{
 		youtube.Upcoming: monitor.StreamUpcoming, youtube.Premiere: monitor.StreamUpcoming,
@@ -46,7 +46,7 @@ func TestEachStateOfTheStandIn(t *testing.T) {
 	add := func(name string, v youtube.Video, status monitor.StreamStatus) {
 		id := youtube.NewVideoID()
 		y.Add(id, v)
-		ids, streams = append(ids, id), append(streams, officialstate.Stream{MonitorID: monitor.ID(name), VideoID: id})
+		ids, streams = append(ids, id), append(streams, officialstate.Stream{MonitorID: monitor.ID(name), SourceID: id})
 		want[monitor.ID(name)] = status
 	}
 	for _, state := range youtube.States() {
@@ -62,7 +62,7 @@ func TestEachStateOfTheStandIn(t *testing.T) {
 		t.Fatal(f)
 	}
 	expect.Equal(t, "the states", r.States(streams), want)
-	expect.Equal(t, "what the index says of the last one", r.Videos[len(r.Videos)-1].Broadcast, "upcoming")
+	expect.Equal(t, "what the index says of the last one", r.Broadcasts[len(r.Broadcasts)-1].State, "upcoming")
 
 	kind := func(r officialstate.Response) officialstate.FailureKind {
 		if f := r.Failure(); f != nil {

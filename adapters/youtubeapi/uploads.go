@@ -50,7 +50,7 @@ func (c *Client) List(ctx context.Context, address string) (channel.Listing, err
 	if failure := r.Failure(); failure != nil {
 		return channel.Listing{}, listFailure(failure)
 	}
-	for _, v := range r.Videos {
+	for _, v := range r.Broadcasts {
 		if s, is := streamOf(v); is {
 			listing.Streams = append(listing.Streams, s)
 		}
@@ -114,7 +114,7 @@ func (c *Client) list(ctx context.Context, method string, query url.Values, kind
 }
 
 // streamOf returns the stream that a video is. It reports false of a video that is no stream, and of one whose state it cannot read.
-func streamOf(v officialstate.Video) (s channel.Stream, is bool) {
+func streamOf(v officialstate.Broadcast) (s channel.Stream, is bool) {
 	address, err := monitor.ParseStreamURL(site + "watch?v=" + v.ID)
 	states := map[monitor.StreamStatus]channel.State{
 		monitor.StreamUpcoming: channel.Upcoming, monitor.StreamLive: channel.Live, monitor.StreamEnded: channel.Ended,

@@ -162,7 +162,7 @@ func (s *Service) ask(ctx context.Context, l Opened, streams []officialstate.Str
 	}
 	watched := map[string]monitor.ID{}
 	for _, stream := range streams {
-		watched[stream.VideoID] = stream.MonitorID
+		watched[stream.SourceID] = stream.MonitorID
 	}
 	broadcasts = slices.DeleteFunc(broadcasts, func(b ingest.Broadcast) bool { return watched[b.VideoID] == "" })
 	var ids []string

@@ -100,7 +100,7 @@ func newWorld(t *testing.T) (*world, *ingests.Service, *bytes.Buffer) {
 	zone := must.Get(time.LoadLocation(officialstate.Zone))(t)
 	w := &world{
 		now: time.Date(2026, 6, 1, 12, 0, 0, 0, zone), login: ingests.Login{ID: "l", Name: "studio"}, calls: map[string]int{},
-		streams: []officialstate.Stream{{MonitorID: "m", VideoID: "video000001"}},
+		streams: []officialstate.Stream{{MonitorID: "m", SourceID: "video000001"}},
 		signals: []ingest.Signal{{StreamID: "s1", Health: ingest.Health{Stream: "active", Signal: "good"}}},
 	}
 	var log bytes.Buffer

@@ -16,11 +16,11 @@ func (s *Service) Broadcasts(ctx context.Context, places []monitor.StreamURL) (m
 		for _, place := range asked {
 			ids = append(ids, place.ID())
 		}
-		response := s.api.Videos(ctx, ids)
+		response := s.api.Ask(ctx, ids)
 		if failure := response.Failure(); failure != nil {
 			return nil, errors.New(failure.Detail)
 		}
-		for _, v := range response.Videos {
+		for _, v := range response.Broadcasts {
 			live[asked[slices.Index(ids, v.ID)]] = v.BroadcastID
 		}
 	}

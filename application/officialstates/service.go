@@ -30,7 +30,7 @@ type Store interface {
 
 // API asks about at most Config.PerCall ids of streams. It blocks for at most 40 s, and decides nothing.
 type API interface {
-	Videos(ctx context.Context, ids []string) officialstate.Response
+	Ask(ctx context.Context, ids []string) officialstate.Response
 }
 
 // Config is the configuration of a Service. All fields but Zone are required.
@@ -101,9 +101,9 @@ func (s *Service) ask(ctx context.Context, streams []officialstate.Stream) (map[
 	for asked := range slices.Chunk(streams, s.PerCall) {
 		var ids []string
 		for _, stream := range asked {
-			ids = append(ids, stream.VideoID)
+			ids = append(ids, stream.SourceID)
 		}
-		response := s.api.Videos(ctx, ids)
+		response := s.api.Ask(ctx, ids)
 		if failure := response.Failure(); failure != nil {
 			return states, failure
 		}

@@ -39,7 +39,7 @@ func runDoctor(ctx context.Context, c *config.Doctor, out console) error {
 	}
 	ok, err := doctor.Doctor{
 		Settings: *c, Now: time.Now(), DatabaseTime: databaseTime, CookieJars: storedCookieJars, Channels: storedChannels, CheckCluster: checkCluster, CheckBucket: checkBucket, AskOpinion: askExample,
-		AskYouTubeAPI: newYouTubeAPI(list, c.YouTube.APIKey).Videos, AskTwitchAPI: newTwitchAPI(list, c.Twitch).Videos, IngestLogins: storedIngestLogins, EventSub: storedEventSub,
+		AskYouTubeAPI: newYouTubeAPI(list, c.YouTube.APIKey).Ask, AskTwitchAPI: newTwitchAPI(list, c.Twitch).Ask, IngestLogins: storedIngestLogins, EventSub: storedEventSub,
 		AskOAuth: func(ctx context.Context) officialstate.Response {
 			_, _, r := youtubeapi.NewOwner(apiClient(list), c.YouTube.OAuthClientID, c.YouTube.OAuthClientSecret).Access(ctx, "1//doctor")
 			return r

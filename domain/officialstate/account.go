@@ -59,8 +59,8 @@ type Account struct {
 // Stream is a stream whose state may be asked for.
 type Stream struct {
 	MonitorID      monitor.ID
-	VideoID        string
-	Place          bool      // VideoID names a place where broadcasts come and go (monitor.Source.Returns)
+	SourceID       string
+	Place          bool      // SourceID names a place where broadcasts come and go (monitor.Source.Returns)
 	Live           bool      // it is being watched; else it waits
 	ScheduledStart time.Time // of one that waits; zero: unknown
 }

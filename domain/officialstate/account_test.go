@@ -28,7 +28,7 @@ func pacific(t *testing.T) *time.Location {
 // streams returns streams that wait, of which each starts later than the one before.
 func streams(n int) (all []officialstate.Stream) {
 	for i := range n {
-		all = append(all, officialstate.Stream{MonitorID: monitor.ID(fmt.Sprint(i)), VideoID: fmt.Sprintf("video%06d", i), ScheduledStart: moment.Add(time.Duration(i) * time.Minute)})
+		all = append(all, officialstate.Stream{MonitorID: monitor.ID(fmt.Sprint(i)), SourceID: fmt.Sprintf("video%06d", i), ScheduledStart: moment.Add(time.Duration(i) * time.Minute)})
 	}
 	return all
 }

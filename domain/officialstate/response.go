@@ -8,11 +8,11 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Video is what the API says of a video (videos.list with snippet, liveStreamingDetails and status), or of the broadcast of a place.
+// Broadcast is what the API says of a video (videos.list with snippet, liveStreamingDetails and status), or of the broadcast of a place.
 // Fields that an answer leaves out are zero.
-type Video struct {
+type Broadcast struct {
 	ID          string
-	Broadcast   string    // snippet.liveBroadcastContent: none, upcoming, live, completed
+	State       string    // snippet.liveBroadcastContent: none, upcoming, live, completed
 	ActualStart time.Time // liveStreamingDetails.actualStartTime
 	ActualEnd   time.Time // liveStreamingDetails.actualEndTime
 	Upload      string    // status.uploadStatus
@@ -24,16 +24,16 @@ type Video struct {
 }
 
 // Status returns the state of the stream; unknown: only the page can tell it, as for a video that never was
-// a stream. The times are newer than Broadcast, which comes from an index that is late.
-func (v Video) Status() monitor.StreamStatus {
+// a stream. The times are newer than State, which comes from an index that is late.
+func (v Broadcast) Status() monitor.StreamStatus {
 	switch {
 	case slices.Contains([]string{"deleted", "failed", "rejected"}, v.Upload):
 		return monitor.StreamUnknown
-	case !v.ActualEnd.IsZero(), v.Broadcast == "completed":
+	case !v.ActualEnd.IsZero(), v.State == "completed":
 		return monitor.StreamEnded
-	case v.Broadcast == "live", v.Broadcast == "upcoming" && !v.ActualStart.IsZero():
+	case v.State == "live", v.State == "upcoming" && !v.ActualStart.IsZero():
 		return monitor.StreamLive
-	case v.Broadcast == "upcoming":
+	case v.State == "upcoming":
 		return monitor.StreamUpcoming
 	}
 	return monitor.StreamUnknown
@@ -41,13 +41,13 @@ func (v Video) Status() monitor.StreamStatus {
 
 // Response is what came of one call.
 type Response struct {
-	Status  int      // HTTP; 0: no response came
-	Videos  []Video  // of those ids that the API knows
-	Reasons []string // error.errors[].reason, error.details[].reason and error.status of a refusal; none: it is not the API's
-	Detail  string   // why there is no answer, one line without the key; empty: there is one
+	Status     int         // HTTP; 0: no response came
+	Broadcasts []Broadcast // of those ids that the API knows
+	Reasons    []string    // error.errors[].reason, error.details[].reason and error.status of a refusal; none: it is not the API's
+	Detail     string      // why there is no answer, one line without the key; empty: there is one
 }
 
-// States returns the state of each stream, by the videos of the answer. One that the API does not have is private, removed or
+// States returns the state of each stream, by the broadcasts of the answer. One that the API does not have is private, removed or
 // was never there: the answer does not tell which. A place that it does not have has no broadcast.
 func (r Response) States(asked []Stream) map[monitor.ID]monitor.StreamStatus {
 	states := make(map[monitor.ID]monitor.StreamStatus, len(asked))
@@ -56,8 +56,8 @@ func (r Response) States(asked []Stream) map[monitor.ID]monitor.StreamStatus {
 		if s.Place {
 			states[s.MonitorID] = monitor.StreamUpcoming
 		}
-		for _, v := range r.Videos {
-			if v.ID == s.VideoID {
+		for _, v := range r.Broadcasts {
+			if v.ID == s.SourceID {
 				states[s.MonitorID] = v.Status()
 			}
 		}

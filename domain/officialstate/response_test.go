@@ -12,35 +12,35 @@ var moment = time.Date(2026, 1, 15, 20, 0, 0, 0, time.UTC)
 
 func TestATimeOfTheAPIIsNewerThanItsIndex(t *testing.T) {
 	for name, c := range map[string]struct {
-		video officialstate.Video
+		video officialstate.Broadcast
 		want  monitor.StreamStatus
 	}{
-		"scheduled":                         {officialstate.Video{Broadcast: "upcoming"}, monitor.StreamUpcoming},
-		"started, and the index is late":    {officialstate.Video{Broadcast: "upcoming", ActualStart: moment}, monitor.StreamLive},
-		"live":                              {officialstate.Video{Broadcast: "live", ActualStart: moment}, monitor.StreamLive},
-		"live, and the start is not known":  {officialstate.Video{Broadcast: "live"}, monitor.StreamLive},
-		"ended":                             {officialstate.Video{Broadcast: "none", ActualStart: moment, ActualEnd: moment}, monitor.StreamEnded},
-		"ended, and the index is late":      {officialstate.Video{Broadcast: "live", ActualStart: moment, ActualEnd: moment}, monitor.StreamEnded},
-		"ended, in another word":            {officialstate.Video{Broadcast: "completed"}, monitor.StreamEnded},
-		"an ordinary video":                 {officialstate.Video{Broadcast: "none"}, monitor.StreamUnknown},
-		"a word that is not known":          {officialstate.Video{Broadcast: "paused", ActualStart: moment}, monitor.StreamUnknown},
-		"a premiere, made already":          {officialstate.Video{Broadcast: "upcoming", Upload: "processed"}, monitor.StreamUpcoming},
-		"rejected, whatever the index says": {officialstate.Video{Broadcast: "live", ActualStart: moment, Upload: "rejected"}, monitor.StreamUnknown},
-		"nothing but an id":                 {officialstate.Video{}, monitor.StreamUnknown},
+		"scheduled":                         {officialstate.Broadcast{State: "upcoming"}, monitor.StreamUpcoming},
+		"started, and the index is late":    {officialstate.Broadcast{State: "upcoming", ActualStart: moment}, monitor.StreamLive},
+		"live":                              {officialstate.Broadcast{State: "live", ActualStart: moment}, monitor.StreamLive},
+		"live, and the start is not known":  {officialstate.Broadcast{State: "live"}, monitor.StreamLive},
+		"ended":                             {officialstate.Broadcast{State: "none", ActualStart: moment, ActualEnd: moment}, monitor.StreamEnded},
+		"ended, and the index is late":      {officialstate.Broadcast{State: "live", ActualStart: moment, ActualEnd: moment}, monitor.StreamEnded},
+		"ended, in another word":            {officialstate.Broadcast{State: "completed"}, monitor.StreamEnded},
+		"an ordinary video":                 {officialstate.Broadcast{State: "none"}, monitor.StreamUnknown},
+		"a word that is not known":          {officialstate.Broadcast{State: "paused", ActualStart: moment}, monitor.StreamUnknown},
+		"a premiere, made already":          {officialstate.Broadcast{State: "upcoming", Upload: "processed"}, monitor.StreamUpcoming},
+		"rejected, whatever the index says": {officialstate.Broadcast{State: "live", ActualStart: moment, Upload: "rejected"}, monitor.StreamUnknown},
+		"nothing but an id":                 {officialstate.Broadcast{}, monitor.StreamUnknown},
 	} {
 		equal(t, name, c.video.Status(), c.want)
 	}
 }
 
 func TestAnIDThatTheAPIDoesNotHaveIsUnknown(t *testing.T) {
-	r := officialstate.Response{Status: 200, Videos: []officialstate.Video{{ID: "b", Broadcast: "live"}, {ID: "nobody asked", Broadcast: "live"}}}
-	equal(t, "the states", r.States([]officialstate.Stream{{MonitorID: "1", VideoID: "a"}, {MonitorID: "2", VideoID: "b"}}),
+	r := officialstate.Response{Status: 200, Broadcasts: []officialstate.Broadcast{{ID: "b", State: "live"}, {ID: "nobody asked", State: "live"}}}
+	equal(t, "the states", r.States([]officialstate.Stream{{MonitorID: "1", SourceID: "a"}, {MonitorID: "2", SourceID: "b"}}),
 		map[monitor.ID]monitor.StreamStatus{"1": monitor.StreamUnknown, "2": monitor.StreamLive})
 }
 
 func TestAPlaceThatTheAPIDoesNotHaveWaits(t *testing.T) {
-	r := officialstate.Response{Status: 200, Videos: []officialstate.Video{{ID: "b", Broadcast: "live"}}}
-	equal(t, "the states", r.States([]officialstate.Stream{{MonitorID: "1", VideoID: "a", Place: true}, {MonitorID: "2", VideoID: "b", Place: true}}),
+	r := officialstate.Response{Status: 200, Broadcasts: []officialstate.Broadcast{{ID: "b", State: "live"}}}
+	equal(t, "the states", r.States([]officialstate.Stream{{MonitorID: "1", SourceID: "a", Place: true}, {MonitorID: "2", SourceID: "b", Place: true}}),
 		map[monitor.ID]monitor.StreamStatus{"1": monitor.StreamUpcoming, "2": monitor.StreamLive})
 }
 

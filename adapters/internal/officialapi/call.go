@@ -57,7 +57,7 @@ type Call struct {
 	Answered func(status int, header http.Header)
 }
 
-// Make makes a call. It blocks for at most Timeout. The response has no Videos.
+// Make makes a call. It blocks for at most Timeout. The response has no Broadcasts.
 func (c Caller) Make(ctx context.Context, one Call) officialstate.Response {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
