@@ -43,7 +43,6 @@ export const channels = {
   notFound: "There is no such channel. It may have been stopped longer ago than channels are kept.",
   lastRead: "last read",
   nextRead: "next reading",
-  stoppedAt: (time: string) => `stopped ${time}`,
   streams: "What was found",
   nothingFound: "Nothing was found yet.",
   standings: { watched: "Watched", wanted: "Will be watched", pending: "Waiting", skipped: "Skipped", over: "Over" },

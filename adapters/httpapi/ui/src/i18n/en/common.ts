@@ -14,7 +14,6 @@ export const common = {
   none: "none",
   any: "any",
   all: "All",
-  untitled: "No title",
   failed: "That did not work",
   roles: { view: "view", operate: "operate", admin: "admin" },
   notAllowed: (key: string, role: string) => `The key “${key}” may not do this: it takes one with the role ${role} or more.`,

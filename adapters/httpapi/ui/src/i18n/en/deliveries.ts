@@ -21,7 +21,6 @@ export const deliveries = {
   took: (duration: string) => `${duration} after the event`,
   redeliver: "Redeliver",
   redelivered: "Queued again",
-  openMonitor: "Monitor",
   openIncident: "Incident",
   body: "Body, with line breaks added for reading",
   attempts: "Attempts",

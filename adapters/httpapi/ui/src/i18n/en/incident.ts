@@ -66,7 +66,6 @@ export const incident = {
   noDeliveries: "Nothing was sent for this incident.",
   why: "Why this is an incident",
   lastedGauge: (threshold: string) => `How long when the alert was made, threshold ${threshold}`,
-  thresholdMark: "threshold",
   lookFirst: "Look first",
   hints: {
     no_media: "Does the encoder still send? Look at its status and its uplink.",

@@ -3,7 +3,6 @@ export const monitor = {
   where: "Where",
   notFound: "There is no such monitor. It may have ended longer ago than monitors are kept.",
   channel: "its channel",
-  onAirFor: "on air for",
   lastLook: "last look",
   never: "not yet",
   ended: (time: string) => `ended ${time}`,

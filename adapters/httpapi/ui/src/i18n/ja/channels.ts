@@ -45,7 +45,6 @@ export const channels: Words["channels"] = {
   notFound: "このチャンネルは見つかりません。終了後の保存期間を過ぎた可能性があります。",
   lastRead: "最終読み取り",
   nextRead: "次の読み取り",
-  stoppedAt: (time) => `${time}に監視を終了`,
   streams: "見つかった配信",
   nothingFound: "まだ見つかっていません。",
   standings: { watched: "監視", wanted: "これから監視", pending: "待機", skipped: "対象外", over: "終了" },

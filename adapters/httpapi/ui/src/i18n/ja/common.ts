@@ -16,7 +16,6 @@ export const common: Words["common"] = {
   none: "なし",
   any: "すべて",
   all: "すべて",
-  untitled: "タイトルなし",
   failed: "実行できませんでした",
   roles: { view: "閲覧", operate: "操作", admin: "管理" },
   notAllowed: (key, role) => `キー「${key}」では実行できません。「${role}」以上の権限を持つキーが必要です。`,

@@ -23,7 +23,6 @@ export const deliveries: Words["deliveries"] = {
   took: (duration) => `発生から${duration}`,
   redeliver: "再送",
   redelivered: "再送を予約しました",
-  openMonitor: "監視",
   openIncident: "障害",
   body: "本文（読みやすいように改行を追加）",
   attempts: "送信の記録",

@@ -68,7 +68,6 @@ export const incident: Words["incident"] = {
   noDeliveries: "この障害では何も送信していません。",
   why: "障害と判断した理由",
   lastedGauge: (threshold) => `通知時点の継続時間（しきい値${threshold}）`,
-  thresholdMark: "しきい値",
   lookFirst: "最初に確認すること",
   hints: {
     no_media: "エンコーダーは送信していますか。状態と上り回線を確認してください。",

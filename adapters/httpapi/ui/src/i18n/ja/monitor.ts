@@ -5,7 +5,6 @@ export const monitor: Words["monitor"] = {
   where: "現在地",
   notFound: "この監視は見つかりません。終了後の保存期間を過ぎた可能性があります。",
   channel: "登録元のチャンネル",
-  onAirFor: "配信時間",
   lastLook: "最終確認",
   never: "未確認",
   ended: (time) => `${time}に終了`,
