@@ -63,10 +63,9 @@ func (f *fetch) requestFailure(u *url.URL, err error) *watch.Failure {
 }
 
 // isDown reports whether the server of a URL itself refused the connection, or broke it off. What a name server or a proxy does
-// says nothing of it, and neither does a timeout.
+// says nothing of it, and neither does a timeout. A *net.DNSError wraps no cause.
 func (f *fetch) isDown(u *url.URL, err error) bool {
-	_, lookup := errors.AsType[*net.DNSError](err)
-	return !lookup && f.client.transport.asksItself(u) && slices.ContainsFunc(brokenOff, func(how error) bool { return errors.Is(err, how) })
+	return f.client.transport.asksItself(u) && slices.ContainsFunc(brokenOff, func(how error) bool { return errors.Is(err, how) })
 }
 
 var brokenOff = []error{syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EPIPE, io.EOF, io.ErrUnexpectedEOF}
