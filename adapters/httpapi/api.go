@@ -122,7 +122,7 @@ func New(services Services, ready func(context.Context) error, cfg Config) (*API
 	a := &API{responder: &responder{log: cfg.Log.With("component", "httpapi"), zone: cfg.Zone}, cfg: cfg,
 		keys: newAuthenticator(cfg.APIKey, services.Keys), audit: services.Audit}
 	a.ready = newReadiness(ready, cfg.Stopping, cfg.Now, a.log)
-	limit := &keyLimit{wrong: wrongKeys{max: maxWrongRequests}, now: cfg.Now, log: a.log}
+	limit := &keyLimit{wrong: wrongAttempts{max: maxWrongRequests}, now: cfg.Now, log: a.log}
 	holder := func(r route) gin.HandlerFunc { return a.authenticated(r, limit) }
 	token := authenticatedWorker(cfg.InternalAPIKey, a.responder)
 	worker := func(route) gin.HandlerFunc { return token }

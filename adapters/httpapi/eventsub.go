@@ -21,7 +21,7 @@ type eventSubHandlers struct {
 	*responder
 
 	service *pushes.Service
-	wrong   *wrongKeys // signatures
+	wrong   *wrongAttempts // signatures
 	now     func() time.Time
 }
 

@@ -82,7 +82,7 @@ func (a *API) routes(s Services) []route {
 	duty := dutyHandlers{a.responder, s.Routing.Duty}
 	routing, replay := routeHandlers{a.responder, s.Routing.Routes, s.Routing.Explainer}, replayHandlers{a.responder, s.Routing.Replays}
 	link := actionHandlers{a.responder, a.cfg.LinkKeys, s.Incidents, s.Routing, s.Audit, a.cfg.Now}
-	eventSub := eventSubHandlers{a.responder, s.Pushes, &wrongKeys{max: maxWrongRequests}, a.cfg.Now}
+	eventSub := eventSubHandlers{a.responder, s.Pushes, &wrongAttempts{max: maxWrongRequests}, a.cfg.Now}
 	worker, channel := workerHandlers{a.responder, s.Workers}, channelHandlers{a.responder, s.Channels}
 	usual := special{}
 	return []route{

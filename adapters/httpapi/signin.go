@@ -23,7 +23,7 @@ type signIn struct {
 	keys   *authenticator
 	random *keyring.SessionKeys // sign the cookies, with apiKey
 	link   signInLink
-	wrong  wrongKeys
+	wrong  wrongAttempts
 	origin *http.CrossOriginProtection
 	now    func() time.Time
 }
@@ -32,7 +32,7 @@ type signIn struct {
 func newSignIn(r *responder, keys *authenticator, random *keyring.SessionKeys, cfg Config) (*signIn, error) {
 	s := &signIn{
 		responder: r, apiKey: cfg.APIKey, keys: keys, random: random, origin: http.NewCrossOriginProtection(), now: cfg.Now,
-		wrong: wrongKeys{max: maxWrongSignIns},
+		wrong: wrongAttempts{max: maxWrongSignIns},
 	}
 	origin := Origin(cfg.PublicURL)
 	if origin == "" {

@@ -31,7 +31,7 @@ const (
 // address. So behind a proxy, a client with an old key locks out no other. And nobody can go
 // on guessing, because a right guess is refused, too.
 type keyLimit struct {
-	wrong wrongKeys
+	wrong wrongAttempts
 	now   func() time.Time
 	log   *slog.Logger
 
@@ -91,9 +91,9 @@ func (l *keyLimit) refuse(c *gin.Context) {
 	}
 }
 
-// wrongKeys counts the wrong keys of each address at this gateway. It is in memory, so
+// wrongAttempts counts the wrong keys, passwords or signatures of each address at this gateway. It is in memory, so
 // that signing in works while the database is away.
-type wrongKeys struct {
+type wrongAttempts struct {
 	max int // of one address in a wrongKeysWindow
 
 	mu    sync.Mutex
@@ -105,8 +105,8 @@ type wrongKeyCount struct {
 	ends time.Time // of the window
 }
 
-// wait returns how long an address may not sign in; 0: it may.
-func (w *wrongKeys) wait(address string, now time.Time) time.Duration {
+// wait returns how long an address may not try again; 0: it may.
+func (w *wrongAttempts) wait(address string, now time.Time) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if c := w.count[address]; c != nil && c.keys >= w.max && now.Before(c.ends) {
@@ -116,7 +116,7 @@ func (w *wrongKeys) wait(address string, now time.Time) time.Duration {
 }
 
 // add counts a wrong key. It reports whether the address has reached the limit with it.
-func (w *wrongKeys) add(address string, now time.Time) (reached bool) {
+func (w *wrongAttempts) add(address string, now time.Time) (reached bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.count == nil {
@@ -134,7 +134,7 @@ func (w *wrongKeys) add(address string, now time.Time) (reached bool) {
 
 // makeRoom forgets addresses whose window has ended. If an attacker with very many
 // addresses has used all of the room, it forgets any of them.
-func (w *wrongKeys) makeRoom(now time.Time) {
+func (w *wrongAttempts) makeRoom(now time.Time) {
 	if len(w.count) < maxWrongAddresses {
 		return
 	}
