@@ -95,7 +95,7 @@ func (o *Outbox) routeIncidents(ctx context.Context, w *waiting) (more bool, err
 	for _, i := range incidents {
 		rows, all = append(rows, routedRow{i.ID, i.row.Unrouted}), append(all, i.StreamIncident)
 	}
-	for _, p := range w.routing.Places(w.Now, all) {
+	for _, p := range w.routing.DueThreads(w.Now, all) {
 		threads = append(threads, newThread{uuid.Must(uuid.NewV7()).String(), p.IncidentID, p.DestinationID, p.RouteID, p.DueAt.Sub(w.Now).Seconds()})
 	}
 	rowsJSON, err := json.Marshal(rows)

@@ -272,7 +272,7 @@ func (s *DestinationStore) DeleteDestination(ctx context.Context, id string) err
 				`+whereID+` AND deleted_at IS NULL RETURNING id),
 			without AS (
 				UPDATE destinations d SET fallback = NULL FROM deleted WHERE d.fallback = deleted.id AND d.id <> deleted.id),
-			without_place AS (
+			without_destination AS (
 				UPDATE duty SET updated_at = now(), people = (
 					SELECT jsonb_agg(CASE WHEN p ->> 'destination_id' = CAST(deleted.id AS text) THEN jsonb_set(p, '{destination_id}', '""') ELSE p END ORDER BY n)
 					FROM jsonb_array_elements(people) WITH ORDINALITY AS x (p, n))

@@ -13,17 +13,17 @@ import (
 // for those about new incidents.
 const lastsLong = time.Hour
 
-// Place names a destination that may have to be told of an incident.
-type Place struct {
+// DueThread names a destination that may have to be told of an incident.
+type DueThread struct {
 	IncidentID    string
 	DestinationID string
 	RouteID       string
 	DueAt         time.Time // when it is decided what it is told
 }
 
-// Places returns where incidents that have changed are told. A destination is told of those that
+// DueThreads returns the threads of incidents that have changed. A destination is told of those that
 // have lasted long one after the other, at half of its rate limit.
-func (r Routing) Places(now time.Time, incidents []StreamIncident) (all []Place) {
+func (r Routing) DueThreads(now time.Time, incidents []StreamIncident) (all []DueThread) {
 	behind := map[string]time.Duration{} // by destination
 	for _, i := range incidents {
 		long := i.lastsLong(now)
@@ -34,7 +34,7 @@ func (r Routing) Places(now time.Time, incidents []StreamIncident) (all []Place)
 				dueAt = now.Add(behind[id])
 				behind[id] += max(2*channel.RateLimit.Interval, time.Second)
 			}
-			all = append(all, Place{i.ID, id, to.Route.ID, dueAt})
+			all = append(all, DueThread{i.ID, id, to.Route.ID, dueAt})
 		}
 	}
 	return all

@@ -28,7 +28,7 @@ func TestWhatLastsLongIsToldOneAfterTheOtherAndLeavesRoomForWhatIsNew(t *testing
 		Routes:       []notify.Route{{ID: "r", Destinations: []string{"slack", "hook"}, Continue: true}, {ID: "s", Match: notify.Match{Monitors: []monitor.ID{"mon-1", "mon-7"}}, Destinations: []string{"mail"}}},
 	}
 	var got []string
-	for _, p := range r.Places(eight, []notify.StreamIncident{old, openSince("mon-6", -3600), fresh, again, worse, over, openSince("mon-7", -5000), openSince("mon-8", -3599)}) {
+	for _, p := range r.DueThreads(eight, []notify.StreamIncident{old, openSince("mon-6", -3600), fresh, again, worse, over, openSince("mon-7", -5000), openSince("mon-8", -3599)}) {
 		got = append(got, fmt.Sprintf("%s at %s by %s in %v", p.IncidentID, p.DestinationID, p.RouteID, p.DueAt.Sub(eight)))
 	}
 	want := []string{

@@ -161,10 +161,10 @@ func (w *world) reroute() {
 
 // place makes threads where an incident is told.
 func (w *world) place(s *stream, i *incident.Incident) {
-	for _, place := range w.routing.Places(w.now, []notify.StreamIncident{{Incident: *i, MonitorID: s.id}}) {
-		to := w.destinations[slices.IndexFunc(w.destinations, func(d *destined) bool { return d.name == place.DestinationID })]
+	for _, due := range w.routing.DueThreads(w.now, []notify.StreamIncident{{Incident: *i, MonitorID: s.id}}) {
+		to := w.destinations[slices.IndexFunc(w.destinations, func(d *destined) bool { return d.name == due.DestinationID })]
 		if w.threadOf(to, i) == nil {
-			w.threads = append(w.threads, &thread{to: to, stream: s, incident: i, due: place.DueAt})
+			w.threads = append(w.threads, &thread{to: to, stream: s, incident: i, due: due.DueAt})
 		}
 	}
 }

@@ -66,12 +66,12 @@ func (s *DutyService) Change(ctx context.Context, c DutyChange) (DutyNow, error)
 		d.Overrides = slices.DeleteFunc(d.Overrides, func(o notify.Override) bool {
 			return !slices.ContainsFunc(d.People, func(p notify.Person) bool { return p.Name == o.Person })
 		})
-		return joinProblems(c.Unreadable, append(d.CheckPeople(), checkPlaces(d.People, known)...))
+		return joinProblems(c.Unreadable, append(d.CheckPeople(), checkDestinations(d.People, known)...))
 	}))
 }
 
-// checkPlaces refuses people who are told nowhere, or by a webhook.
-func checkPlaces(people []notify.Person, known []DestinationRecord) (wrong []error) {
+// checkDestinations refuses people who are told nowhere, or by a webhook.
+func checkDestinations(people []notify.Person, known []DestinationRecord) (wrong []error) {
 	for n, p := range people {
 		field := fmt.Sprintf("people[%d].destination_id", n)
 		at := slices.IndexFunc(known, func(d DestinationRecord) bool { return d.ID == p.DestinationID })
