@@ -34,9 +34,9 @@ func (u Uploads) List(ctx context.Context, address string) (channel.Listing, err
 	})
 	switch {
 	case err != nil:
-		return channel.Listing{}, &channel.Failure{Kind: channel.ToolFailed, Detail: "the units of the YouTube Data API could not be counted"}
+		return channel.Listing{}, &channel.Failure{Kind: channel.ToolFailed, Detail: "the units of the " + u.service.Name + " could not be counted"}
 	case !affordable:
-		return channel.Listing{}, &channel.Failure{Kind: channel.Refused, Detail: "the YouTube Data API has no units for uploads of channels at present"}
+		return channel.Listing{}, &channel.Failure{Kind: channel.Refused, Detail: "the " + u.service.Name + " has no units for uploads of channels at present"}
 	}
 	return u.api.List(ctx, address)
 }
