@@ -104,8 +104,8 @@ type refusal struct {
 	at  time.Time
 }
 
-// carryOut does what a plan says, first what it removes, which makes room. What is refused is not asked for again for a while; refused is
-// why that was. Errors: the API does not answer.
+// carryOut does what a plan says, first what it removes, which makes room. A refused subscription waits for RefusedPause; refused is
+// why. Errors: the API does not answer.
 func (f *Follower) carryOut(ctx context.Context, plan eventsub.Plan, t eventsub.Transport, now time.Time) (refused, err error) {
 	subs := &f.subscriptions
 	add := slices.DeleteFunc(slices.Clone(plan.Add), func(key eventsub.Key) bool {

@@ -24,8 +24,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/officialstate"
 )
 
-// newTwitchAPITasks makes, with the credentials of an application, the tasks of the leader that ask Twitch about streams that wait and let
-// it push what they wait for, and what asks it about channels.
+// newTwitchAPITasks makes the tasks of the leader that ask Twitch about waiting streams and let it push starts, and what asks it
+// about channels. They need the credentials of an application.
 func (a *assembly) newTwitchAPITasks(pushed *pushes.Service) ([]supervisor.LeaderTask, map[monitor.SourceName]channels.BroadcastsAPI) {
 	c := a.settings.Twitch
 	if c.ClientID == "" {

@@ -130,7 +130,7 @@ func (c *Channel) Unchanged(now time.Time) {
 	c.Reading.NextAt = instant.Earliest(now.Add(UsualInterval), c.pushDue())
 }
 
-// DueForAPI makes a place that can be read due again for the official API, which is asked about many at once, also in hours in which
+// DueForAPI makes a place due again for the official API. That is asked about many at once, also in hours in which
 // nothing begins usually.
 func (c *Channel) DueForAPI(now time.Time) {
 	if c.Reading.Failures == 0 {

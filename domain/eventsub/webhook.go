@@ -16,7 +16,7 @@ const Forged monitor.Code = "EVENTSUB_SIGNATURE_INVALID"
 // Secret signs the messages of webhooks. Twitch accepts 10 to 100 ASCII characters. The empty one has signed nothing.
 type Secret string
 
-// SecretOf derives the Secret that all gateways with this key have. Who knows the Secret cannot tell the key.
+// SecretOf derives the Secret that all gateways with this key have. The Secret does not reveal the key.
 func SecretOf(key string) Secret { return Secret(hex.EncodeToString(sign(key, "eventsub-webhook-v1"))) }
 
 // Fingerprint tells a Secret from another, without giving it away: 8 hexadecimal digits.

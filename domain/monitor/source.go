@@ -127,8 +127,8 @@ func CookieHosts() (hosts []string) {
 	return hosts
 }
 
-// KeepCookies returns the cookies of a file that a jar keeps, and the sources that they are for: those of sources that know a
-// login, and no others, or, if there are none, all of them, for streams of one's own.
+// KeepCookies returns the cookies of a file that a jar keeps, and the sources that they are for. It keeps those of sources that know a
+// login. A file without any is for streams of one's own, and is kept whole.
 func KeepCookies(all cookie.File) (kept cookie.File, of []SourceName) {
 	for _, s := range Sources {
 		if len(s.Login) > 0 && len(all.Keep(s.Hosts)) > 0 {
