@@ -221,24 +221,31 @@ func TestAStreamOfOnesOwnHasNoAdvertisements(t *testing.T) { // section 5.7, dec
 
 // A server may send whoever asks to another URL, with the query. A DASH manifest is read there again and again.
 func TestAQueryGoesWhereTheServerHasSentIt(t *testing.T) { // section 5.7
-	server := cdn.New()
+	server, another := cdn.New(), cdn.New()
 	defer server.Close()
-	server.Handle(func(w http.ResponseWriter, r *http.Request) {
+	defer another.Close()
+	answer := func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.URL.Query().Get("t") != "s3cr3t":
 			w.WriteHeader(http.StatusForbidden)
 		case r.URL.Path == "/live.mpd":
 			http.Redirect(w, r, "/edge/live.mpd?"+r.URL.RawQuery, http.StatusFound)
+		case r.URL.Path == "/away.mpd":
+			http.Redirect(w, r, another.URL+"/edge/live.mpd?"+r.URL.RawQuery, http.StatusFound)
 		default:
 			_, _ = io.WriteString(w, strings.Replace(moving, "<UTCTiming", "<X", 1))
 		}
-	})
+	}
+	server.Handle(answer)
+	another.Handle(answer)
 	client := media.New(media.Config{AllowedNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	defer client.Close()
-	u := monitor.StreamURL("dash+" + server.URL + "/live.mpd")
-	got := own.Source(tools(client)).Resolver.Resolve(request.WithSecret(t.Context(), monitor.StreamSecret{Query: "?t=s3cr3t"}), u)
-	if got.State != watch.Live {
-		t.Errorf("%+v", got)
+	for path, want := range map[string]watch.StreamState{"/live.mpd": watch.Live, "/away.mpd": watch.Denied} {
+		u := monitor.StreamURL("dash+" + server.URL + path)
+		got := own.Source(tools(client)).Resolver.Resolve(request.WithSecret(t.Context(), monitor.StreamSecret{Query: "?t=s3cr3t"}), u)
+		if got.State != want {
+			t.Errorf("%s: %+v, want %s", path, got, want)
+		}
 	}
 }
 
