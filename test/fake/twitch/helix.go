@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -32,6 +33,16 @@ func (s *Site) SetHelix(h Helix) {
 	defer s.mu.Unlock()
 	h.tokens = s.helix.tokens
 	s.helix = h
+}
+
+// Tokens returns those that were given and not revoked.
+func (s *Site) Tokens() (all []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for authorization := range s.helix.tokens {
+		all = append(all, strings.TrimPrefix(authorization, "Bearer "))
+	}
+	return all
 }
 
 // RevokeTokens lets the API refuse the tokens that were given.

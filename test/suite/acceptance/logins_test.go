@@ -54,7 +54,7 @@ func TestALoginIsNowhereButInItsJar(t *testing.T) { // section 17.7
 	other := must.Get(env.StartBeside(t.Context(), config))(t)
 	t.Cleanup(func() { _ = other.Stop() })
 	gateways := []*system.Service{env.Service, other}
-	stopWatching := cookieValues.watchProcesses(t, "--cookies", gateways...)
+	stopWatching := cookieValues.watchProcesses(t, nil, "--cookies", gateways...)
 	env.YouTube.AcceptLogin(firstLogin)
 	env.YouTube.RotateLogin()
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -22,6 +23,7 @@ import (
 	_ "github.com/lib/pq" // the driver "postgres"
 
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi/ui"
+	"github.com/stream-monitor/stream-monitor/domain/eventsub"
 	"github.com/stream-monitor/stream-monitor/test/fake/cdn"
 	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
 	"github.com/stream-monitor/stream-monitor/test/fake/icecast"
@@ -51,18 +53,24 @@ func (h hidden) search(t *testing.T, where string, text []byte) {
 }
 
 // watchProcesses looks at the arguments and the environment of every process below the gateways until stop is called.
-// One of them has an argument that contains mark.
-func (h hidden) watchProcesses(t *testing.T, mark string, gateways ...*system.Service) (stop func()) {
+// One of them has an argument that contains mark. Gateways alone have the settings in their environment.
+func (h hidden) watchProcesses(t *testing.T, settings hidden, mark string, gateways ...*system.Service) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var watching sync.WaitGroup
 	seen := map[string]bool{}
 	watching.Go(func() {
 		for ctx.Err() == nil {
 			for _, g := range gateways {
+				own, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", g.PID()))
 				for _, p := range append(g.Descendants(), system.Process{PID: g.PID()}) {
+					isGateway := false
 					for _, file := range []string{"cmdline", "environ"} {
 						text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/%s", p.PID, file))
 						h.search(t, fmt.Sprintf("%s of a process", file), text)
+						isGateway = isGateway || bytes.Equal(text, own) // or its child that has not begun its program yet
+						if !isGateway || file == "cmdline" {
+							settings.search(t, fmt.Sprintf("%s of a process", file), text)
+						}
 						seen[file] = seen[file] || bytes.Contains(text, []byte(mark)) || file == "environ" && len(text) > 0
 					}
 				}
@@ -211,31 +219,37 @@ type secretStream struct {
 }
 
 // Two gateways with workers of both kinds watch streams of every source that has secrets, through an alert with its evidence and an
-// outage. Another source of secrets is another row.
+// outage. Twitch sends webhooks. Another source of secrets is another row.
 func TestSecretsOfStreamsAreSeenNowhere(t *testing.T) { // decision A1, section 5.5
 	const secretsKey = "a-5ecret-key-of-two-gateways"
 	db := newDatabase(t)
 	common := []string{db.dsn(), "LOG_LEVEL=debug", "YTDLP_PATH=" + toolPath(t, "yt-dlp"), "STREAMLINK_PATH=" + toolPath(t, "streamlink"),
-		"SECRETS_KEY=" + secretsKey, "MEDIA_ALLOWED_NETWORKS=127.0.0.0/8"}
-	env := startConfigured(t, func(*testenv.Env) []string { return append(common, "WORKER_RUNTIME=process") })
+		"SECRETS_KEY=" + secretsKey, "MEDIA_ALLOWED_NETWORKS=127.0.0.0/8",
+		"TWITCH_CLIENT_ID=" + twitch.ClientID, "TWITCH_CLIENT_SECRET=" + twitch.ClientSecret, "TWITCH_EVENTSUB_URL=https://monitor.example"}
+	var tw *twitch.Site
+	env := startConfigured(t, func(fakes *testenv.Env) []string {
+		tw = twitch.New(fakes.YouTube)
+		return append(common, "WORKER_RUNTIME=process")
+	})
+	tw.SendWebhooksTo(env.Service.URL())
 	other := must.Get(env.StartBeside(t.Context(), testenv.Config{Binary: binary, Env: append(common, "WORKER_RUNTIME=inline")}))(t)
 	t.Cleanup(func() { _ = other.Stop() })
 	gateways := []*system.Service{env.Service, other}
 
 	var all []secretStream
-	tw := twitch.New(env.YouTube)
 	for n := range gateways {
 		all = append(all, twitchSecrets(t, env, tw, fmt.Sprint("secret_login_", n)), icySecrets(t, fmt.Sprint(n)),
 			ownSecrets(t, env, fmt.Sprint("HLS", n), "master.m3u8", livestream.Packaging{Keys: livestream.OneKey}), ownSecrets(t, env, fmt.Sprint("DASH", n), "manifest.mpd", livestream.Packaging{DASH: livestream.TimelineTime}))
 	}
 	runTimeline(t, int64(len(all)))
-	values := hidden{}
+	values := hidden{"the secret of webhooks": string(eventsub.SecretOf(secretsKey))}
 	for _, s := range all {
 		for what, value := range s.values {
 			values[what+" of "+s.url] = value
 		}
 	}
-	stopWatching := values.watchProcesses(t, "twitch.tv/", gateways...)
+	settings := hidden{"SECRETS_KEY": secretsKey, "TWITCH_CLIENT_SECRET": twitch.ClientSecret}
+	stopWatching := values.watchProcesses(t, settings, "twitch.tv/", gateways...)
 	t.Run("streams", func(t *testing.T) {
 		for n, s := range all {
 			t.Run(s.url, func(t *testing.T) {
@@ -245,7 +259,14 @@ func TestSecretsOfStreamsAreSeenNowhere(t *testing.T) { // decision A1, section 
 		}
 	})
 	stopWatching()
-	values["SECRETS_KEY"] = secretsKey // settings are in the environment of the gateways
+	maps.Copy(values, settings)
+	tokens := tw.Tokens()
+	if len(tokens) == 0 {
+		t.Error("Twitch was asked for no token")
+	}
+	for n, token := range tokens {
+		values[fmt.Sprint("a token of the application ", n)] = token
+	}
 	values.searchAll(t, env, db, "ran yt-dlp", gateways...)
 }
 
@@ -268,13 +289,22 @@ func (s secretStream) watch(t *testing.T, env *scenario.Env, gateway *system.Ser
 	env.WaitEvent(t, id, scenario.Outage, outageThreshold+2*time.Minute)
 }
 
-// twitchSecrets is a broadcast of Twitch, the URLs of whose media are signed.
+// twitchSecrets is a broadcast of Twitch for subscribers, the URLs of whose media are signed. Its starts and ends are pushed.
 func twitchSecrets(t *testing.T, env *scenario.Env, tw *twitch.Site, login string) secretStream {
 	stream := must.Get(env.Library.Start(t.Context(), livestream.Config{Packaging: livestream.Packaging{ProgramTime: livestream.DateTimePerSegment}}))(t)
 	tw.Broadcast(login, stream)
+	tw.Set(login, twitch.Subscribers)
+	config := fastConfig()
+	config["cookie_jar"] = login
+	uploadJar(t, env, login, ".twitch.tv", "TRUE", "auth-token", twitch.SubscriberToken)
 	return secretStream{
-		url: twitch.URL(login), config: fastConfig(), values: hidden{"the signed path": "S1gnedTicket." + login, "the signature": "s1gnature"},
-		black: true, trouble: func() { stream.Black(true) },
+		url: twitch.URL(login), config: config,
+		values: hidden{"the signed path": "S1gnedTicket." + login, "the signature": "s1gnature", "the login": twitch.SubscriberToken},
+		black:  true, trouble: func() {
+			subscribed(t, tw, login)
+			tw.Push(login, "stream.online")
+			stream.Black(true)
+		},
 		refuse: func() {
 			for _, part := range []livestream.Part{livestream.Playlists, livestream.Segments} {
 				stream.Fail(part, httpfault.Status(http.StatusForbidden))
@@ -316,11 +346,7 @@ func ownSecrets(t *testing.T, env *scenario.Env, name, entry string, packaging l
 			return r.Header.Get("X-Key") == values["the header"] && strings.Contains(r.Header.Get("Cookie"), values["the cookie"])
 		}
 	})
-	jar := fmt.Sprintf("# Netscape HTTP Cookie File\n127.0.0.1\tFALSE\t/\tFALSE\t%d\tsession\t%s\n", time.Now().Add(time.Hour).Unix(), values["the cookie"])
-	uploaded, err := env.Service.Call(t.Context(), http.MethodPost, "/api/v1/cookie-jars?name="+name, []byte(jar), [2]string{"Content-Type", "text/plain"})
-	if err != nil || uploaded.Status != http.StatusCreated {
-		t.Fatalf("the upload is answered %d %v, %v", uploaded.Status, uploaded.Body, err)
-	}
+	uploadJar(t, env, name, "127.0.0.1", "FALSE", "session", values["the cookie"])
 	config := fastConfig()
 	config["http_headers"] = map[string]any{"X-Key": values["the header"]}
 	config["cookie_jar"], config["token_url"], config["copy_query"] = name, server.TokenURL(), true
@@ -328,5 +354,15 @@ func ownSecrets(t *testing.T, env *scenario.Env, name, entry string, packaging l
 		url: server.StreamURL(entry) + "?sig=" + values["the query"], config: config, values: values,
 		black: true, trouble: func() { stream.Black(true) },
 		refuse: func() { server.Set(func(s *cdn.State) { s.TokenStatus = http.StatusForbidden }) },
+	}
+}
+
+// uploadJar makes a cookie jar of one cookie.
+func uploadJar(t *testing.T, env *scenario.Env, name, domain, subdomains, cookie, value string) {
+	t.Helper()
+	jar := fmt.Sprintf("# Netscape HTTP Cookie File\n%s\t%s\t/\tFALSE\t%d\t%s\t%s\n", domain, subdomains, time.Now().Add(time.Hour).Unix(), cookie, value)
+	uploaded, err := env.Service.Call(t.Context(), http.MethodPost, "/api/v1/cookie-jars?name="+name, []byte(jar), [2]string{"Content-Type", "text/plain"})
+	if err != nil || uploaded.Status != http.StatusCreated {
+		t.Fatalf("the upload is answered %d %v, %v", uploaded.Status, uploaded.Body, err)
 	}
 }
