@@ -11,7 +11,7 @@ import (
 // than half is left for starts, peaks and slower machines. Packagings resolve with the real
 // yt-dlp and decode more than others.
 var (
-	streams    = semaphore.NewWeighted(20)
+	streams    = semaphore.NewWeighted(14)
 	packagings = semaphore.NewWeighted(6)
 )
 

@@ -23,8 +23,8 @@ var (
 	nodePath string // PATH with node
 )
 
-// atOnce is the value of -parallel. A browser needs half a core, and the story of a stream waits for much.
-const atOnce = "3"
+// atOnce is the value of -parallel. Each browser needs a core, and the story of a stream waits for much.
+const atOnce = "2"
 
 func TestMain(m *testing.M) {
 	flag.Parse()
