@@ -20,6 +20,7 @@ import { Calm } from "./Calm";
 import { Glyph } from "./Glyph";
 import { memo } from "./memo";
 import { Stranger } from "./Name";
+import { AllSilenced } from "./OnDuty";
 import { Clock } from "./Shell";
 import { alsoOf, Lamp, StateWord } from "./State";
 import { Status } from "./Status";
@@ -33,7 +34,7 @@ const screens = [24, 27, 32, 40, 43, 50, 55, 65, 75, 85]; // diagonals, in inche
 const usualScreen = 55;
 
 // The least room that a tile takes, in units of the text that can be read at 3 m.
-const leastWidth = 13;
+const leastWidth = 17;
 const leastHeight = 4.6;
 const stripShare = 0.18; // of the screen's height
 
@@ -53,6 +54,7 @@ export function Room() {
   const across = Math.max(1, Math.ceil(drawn.length / rows));
   return (
     <>
+      <AllSilenced />
       <Status>
         <Clock />
       </Status>

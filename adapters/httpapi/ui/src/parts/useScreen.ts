@@ -53,8 +53,10 @@ export function useWakeLock(): boolean {
     if (!full) return;
     let lock: WakeLockSentinel | null = null;
     let ended = false;
+    let asking = false;
     const take = async () => {
-      if (document.hidden) return;
+      if (document.hidden || asking || (lock && !lock.released)) return;
+      asking = true;
       try {
         lock = await navigator.wakeLock.request("screen");
         refused.value = false;
@@ -62,6 +64,7 @@ export function useWakeLock(): boolean {
       } catch {
         refused.value = true; // over plain http there is none
       }
+      asking = false;
     };
     void take();
     document.addEventListener("visibilitychange", take);

@@ -225,7 +225,7 @@ test("the weekly plan is changed as a whole", () =>
     ]);
   }));
 
-test("the wall says who is on duty, and that everything is silenced", () =>
+test("the wall says who is on duty, and that everything is silenced, and so does that of a room", () =>
   open(
     (gateway) => {
       gateway.monitors.set(monitor(1).monitor_id, monitor(1));
@@ -233,9 +233,12 @@ test("the wall says who is on duty, and that everything is silenced", () =>
       state.silences = [silence(1, { match: {}, everything: true, next_at: state.duty.handover_at, incidents: [] })];
     },
     async (page, gateway) => {
-      await page.goto(gateway.url);
-      await page.getByRole("definition").filter({ hasText: /^Ann until / }).waitFor();
-      await page.getByRole("alert").filter({ hasText: "Everything is silenced. By Ann, until" }).waitFor();
+      for (const form of ["", "?view=room"]) {
+        await page.goto(`${gateway.url}/${form}`);
+        await page.getByRole("definition").filter({ hasText: /^Ann until / }).waitFor();
+        await page.getByRole("alert").filter({ hasText: "Everything is silenced. By Ann, until" }).waitFor();
+        assert.equal(await page.locator("main.room").count(), form ? 1 : 0);
+      }
     },
   ));
 

@@ -17,13 +17,15 @@ async function listen(page, context, { sounding = {}, locked = false, address = 
       Object.assign(globalThis, { tones: [], said: [] });
       localStorage.setItem("stream-monitor.sound", "true");
       localStorage.setItem("stream-monitor.sounding", JSON.stringify({ least: 0, repeatSec: 1, quiet: { on: false, from: "22:00", to: "07:00", least: 3 }, spoken: false, ...sounding }));
+      let clicked = false; // navigator.userActivation counts what this script asks of the page
+      addEventListener("click", () => (clicked = true), true);
       const node = () => ({ frequency: {}, gain: { setValueAtTime() {}, exponentialRampToValueAtTime() {} }, connect: (to) => to, stop() {} });
       globalThis.AudioContext = class extends EventTarget {
         state = locked ? "suspended" : "running";
         currentTime = 0;
         destination = {};
         async resume() {
-          if (locked && !navigator.userActivation.hasBeenActive) return new Promise(() => {});
+          if (locked && !clicked) return new Promise(() => {});
           this.state = "running";
           this.dispatchEvent(new Event("statechange"));
         }

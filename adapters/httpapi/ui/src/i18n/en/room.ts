@@ -1,5 +1,5 @@
 export const room = {
-  more: (n: number) => `${n} more in trouble`,
+  more: (n: number) => `${n} more ${n === 1 ? "incident" : "incidents"}`,
   controls: "This screen",
   screen: "Screen, to be read at 3 m",
   inches: (n: number) => `${n}″`,
