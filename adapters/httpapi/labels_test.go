@@ -26,7 +26,7 @@ func TestLabelsAreRegisteredChangedAndFilteredBy(t *testing.T) { // section 16.8
 		api.patch(path, change).hasStatus(http.StatusOK)
 		expect.Equal(t, "the labels after "+change, labels(), want)
 	}
-	api.patch(path, `{"labels":{"show":"朝の番組"}}`).hasStatus(http.StatusOK)
+	api.patch(path, `{"labels":{"team":"b","show":"朝の番組"}}`).hasStatus(http.StatusOK)
 
 	_, got := api.postBatch(batchPath, "text/csv", "stream_url,callback_url,labels.team,labels.show,labels\r\n"+
 		strings.Replace(streamURL, "dQ", "aQ", 1)+",https://example.com/hook,a,夜,\r\n"+
