@@ -80,26 +80,33 @@ func TooMany(active, maximum int) *Error {
 
 // Join makes one error of all refusals of a request, so that the caller can
 // correct them at once. nil errors are left out. The code is InvalidURL if all
-// are, else InvalidConfig; the messages follow each other as sentences. An error
+// are, NobodyTold if it is alone, else InvalidConfig; the messages follow each other as sentences. An error
 // that is no refusal with one of these codes is returned alone.
 func Join(errs ...error) error {
 	code := InvalidURL
 	var messages []string
+	var untold error
 	for _, err := range errs {
 		if err == nil {
 			continue
 		}
 		refusal, is := errors.AsType[*Error](err)
-		if !is || refusal.Code != InvalidURL && refusal.Code != InvalidConfig {
+		if !is || refusal.Code != InvalidURL && refusal.Code != InvalidConfig && refusal.Code != NobodyTold {
 			return err
 		}
-		if refusal.Code == InvalidConfig {
+		if refusal.Code == NobodyTold {
+			untold = err
+		}
+		if refusal.Code != InvalidURL {
 			code = InvalidConfig
 		}
 		messages = append(messages, refusal.Message)
 	}
-	if len(messages) == 0 {
+	switch {
+	case len(messages) == 0:
 		return nil
+	case len(messages) == 1 && untold != nil:
+		return untold
 	}
 	return Errorf(code, "%s", strings.Join(messages, ". "))
 }
