@@ -7,11 +7,11 @@ import (
 )
 
 // Timelines spend most of their time waiting, so many run side by side. The CPU limits
-// them: a stream that is checked every 2 s costs about 5 % of a core. On two cores more
-// than half is left for starts, peaks and slower machines. Packagings resolve with the real
+// them: a stream that is checked every 2 s costs about 5 % of a core. On two cores half is
+// left for starts, peaks and slower machines. Packagings resolve with the real
 // yt-dlp and decode more than others.
 var (
-	streams    = semaphore.NewWeighted(14)
+	streams    = semaphore.NewWeighted(20)
 	packagings = semaphore.NewWeighted(6)
 )
 
