@@ -170,7 +170,7 @@ func readHeaders(config *object) map[string]*string {
 	return headers
 }
 
-// readTokenURL reads the token URL of config; null is none. No refusal shows it.
+// readTokenURL reads the token URL of config; null is "". A refusal leaves its value out.
 func readTokenURL(config *object) *string {
 	raw, given := config.fields["token_url"]
 	if !given {

@@ -65,8 +65,8 @@ const insertDeliveries = `
 			SELECT queue FROM deliveries x WHERE n.place = 1 AND x.queue = n.queue ORDER BY x.seq LIMIT 1 FOR KEY SHARE SKIP LOCKED) AS held ON true)
 	SELECT pg_notify('` + deliveriesChannel + `', '')`
 
-// deliverEvents stores the deliveries of the events of locked monitors: to their callbacks, if they have one, and to the
-// webhooks that the routes lead them to.
+// deliverEvents stores the deliveries of the events of locked monitors, to their callbacks and to the webhooks that
+// routes lead to. A monitor may have no callback.
 func (db *database) deliverEvents(ctx context.Context, tx *sqlx.Tx, all []found, incidentOf map[string]*incident.Incident) error {
 	if !slices.ContainsFunc(all, func(f found) bool { return len(f.events) > 0 }) {
 		return nil

@@ -16,8 +16,8 @@ import (
 // maxRouted is how many incidents one lease routes.
 const maxRouted = 200
 
-// markByRouting makes all open incidents be routed anew if the routing has changed since they were: people have changed it, and its
-// version is $1, or time has. $2 is when time does so next; NULL: never. It runs after the change was committed: a report that was stored meanwhile is routed by the new routing anyway.
+// markByRouting makes all open incidents be routed anew if people or time have changed the routing since. $1 is its version, and $2
+// when time changes it next; NULL: never. It runs after the change was committed: a report that was stored meanwhile is routed by the new routing anyway.
 // It locks incidents in the order in which reports do: see lockNewestIncidents.
 const markByRouting = `
 	WITH changed AS (

@@ -14,8 +14,8 @@ type labels monitor.Labels
 // haveLabels selects monitors m that have all of the labels of an argument, by idx_monitors_labels if they are few.
 const haveLabels = `m.labels @> CAST($%d AS jsonb)`
 
-// Scan implements sql.Scanner. What is no text, which only somebody else can have stored, is left out: the monitor is
-// worth more than its labels.
+// Scan implements sql.Scanner. It leaves out values other than texts, which only somebody else can have stored: the
+// monitor is worth more than its labels.
 func (l *labels) Scan(column any) error {
 	raw, is := column.([]byte)
 	if !is {

@@ -58,7 +58,7 @@ func (s *SettingsStore) UpdateSettings(ctx context.Context, m monitor.Monitor, p
 			return metadataError(err)
 		}
 		if m.CallbackURL == "" && !locked.noCallback {
-			// What waits for the callback goes nowhere any more.
+			// Deliveries that wait for the callback have lost their receiver.
 			if _, err := tx.ExecContext(ctx, `
 				WITH given_up AS (DELETE FROM deliveries WHERE monitor_id = $1 AND destination_id IS NULL AND state = 'pending' RETURNING id)
 				UPDATE monitor_events SET webhook_status = 'none' WHERE id IN (SELECT id FROM given_up)`, m.ID); err != nil {

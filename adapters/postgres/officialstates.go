@@ -68,8 +68,8 @@ func (s *OfficialStore) OfficialStreams(ctx context.Context, source monitor.Sour
 	return streams, err
 }
 
-// StoreOfficialStates implements officialstates.Store. It also deletes the states of streams that nobody asks about any more. What was
-// pushed stays until the worker has reported thrice: an API that is asked lags.
+// StoreOfficialStates implements officialstates.Store. It also deletes the states of streams that nobody asks about any more. A
+// pushed state stays until the worker has reported thrice, because an API that is asked lags.
 func (s *OfficialStore) StoreOfficialStates(ctx context.Context, states map[monitor.ID]monitor.StreamStatus, age time.Duration) error {
 	encoded, err := json.Marshal(states)
 	if err != nil {

@@ -84,7 +84,7 @@ func (c *Client) call(ctx context.Context, one officialapi.Call) officialstate.R
 	}
 }
 
-// access returns an access token that works at present, or why there is none. Callers wait for one that asks.
+// access returns an access token that works at present, or the response that refused one. Callers wait for one that asks.
 func (c *Client) access(ctx context.Context) (string, officialstate.Response) {
 	t := &c.token
 	t.Lock()

@@ -18,7 +18,7 @@ import (
 const maxTitle = 600
 
 // Ask implements officialstates.API: the ids are logins of at most eventsub.PerCall channels. The Response has a Broadcast of each channel that
-// is live. A type other than live, which is no broadcast, is left out. It blocks as long as call.
+// is live. It leaves out those of another type than live. It blocks as long as call.
 func (c *Client) Ask(ctx context.Context, logins []string) (r officialstate.Response) {
 	var broadcasts []officialstate.Broadcast
 	query := url.Values{"user_login": logins, "first": {strconv.Itoa(len(logins))}} // without it, a page has 20

@@ -67,8 +67,8 @@ type Store interface {
 
 // DiscoveryStore keeps what is found of channels, as Store.
 type DiscoveryStore interface {
-	// ClaimChannels returns up to limit channels whose addresses have a prefix and that are due at now, what is due longest first, and makes them
-	// due again at until.
+	// ClaimChannels returns up to limit channels whose addresses have a prefix and that are due at now, those first that are due
+	// longest. It makes them due again at until.
 	ClaimChannels(ctx context.Context, prefix string, now, until time.Time, limit int) ([]channel.Channel, error)
 
 	// SaveLook stores what a look has made of a channel, but not its template, and adds events, which routes lead to

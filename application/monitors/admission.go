@@ -147,8 +147,8 @@ func (a *admission) checkJar(ctx context.Context, m monitor.Monitor) error {
 	return a.jars.Check(ctx, m.Config.CookieJar, m.StreamURL)
 }
 
-// refusedNow returns why a monitor is refused at this time: its scheduled end has passed, there is no such cookie jar,
-// its webhooks may not go to its callback URL, or nobody would be told of it. refused has the fields that are wrong already. Errors:
+// refusedNow returns why a monitor is refused at this time. Its scheduled end may have passed, its cookie jar may be missing,
+// its callback URL may be forbidden, or nobody would be told of it. refused has the fields that are wrong already. Errors:
 // the policy, the routes or the jar could not be asked.
 func (a *admission) refusedNow(ctx context.Context, m monitor.Monitor, refused []error) (wrong []error, err error) {
 	if err := checkExpiry(m.Config, a.now()); err != nil {

@@ -1,5 +1,5 @@
 // Package officialstates asks the official API of a source for the states of streams that have a worker (decision S23), and
-// stores them: the YouTube Data API of all, Twitch's Helix of those that wait. The elected gateway runs it. Package domain/officialstate decides.
+// stores them. The YouTube Data API is asked about all, Twitch's Helix about those that wait. The elected gateway runs it. Package domain/officialstate decides.
 //
 //	streams, account ──▶ Account.Begin ──▶ one call for many ──▶ states ──▶ stored, in answers to reports ──▶ workers
 //

@@ -82,7 +82,7 @@ func (f *Follower) current() eventsub.Transport {
 	return f.transport
 }
 
-// note stores a change of the state, and why a part of the Follower fails; nil: it does not. A failure is logged when there was none.
+// note stores a change of the state, and why a part of the Follower fails; nil: it does not. It logs the first failure of a part in a row.
 func (f *Follower) note(ctx context.Context, part int, err error, change func(*eventsub.State)) {
 	if ctx.Err() != nil {
 		err = nil // the gateway is not elected any more, or stops

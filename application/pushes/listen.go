@@ -12,7 +12,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/eventsub"
 )
 
-// retireAfter is how long an old socket is read after the new one has its shard: what was sent before is on its way.
+// retireAfter is how long an old socket is read after the new one has its shard. Messages sent before are still on their way.
 const retireAfter = 2 * time.Second
 
 // listen keeps a socket until ctx is done.
@@ -77,7 +77,7 @@ func (f *Follower) open(ctx context.Context, at string) (socket Socket, welcome 
 	return socket, welcome, nil
 }
 
-// conduit returns the conduit of this deployment, which it makes if there is none. Those of others who use the application are left alone.
+// conduit returns the conduit of this deployment, and makes a missing one. It leaves alone those of others who use the application.
 func (f *Follower) conduit(ctx context.Context) (string, error) {
 	state, err := f.service.store.EventSubState(ctx)
 	if err != nil {

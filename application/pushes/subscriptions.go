@@ -26,7 +26,7 @@ type subscriptions struct {
 }
 
 // sync makes the subscriptions that are wanted, and ends the others. It returns what becomes of the state, and why some were refused.
-// Errors: what was not done, which is due again.
+// Errors: those of Twitch; the rest is due again.
 func (f *Follower) sync(ctx context.Context) (change func(*eventsub.State), refused, err error) {
 	change = func(*eventsub.State) {}
 	transport, now := f.current(), f.service.now()

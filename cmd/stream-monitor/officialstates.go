@@ -67,8 +67,8 @@ func (a *assembly) newYouTubeAPITasks() (tasks []supervisor.LeaderTask, err erro
 	return tasks, nil
 }
 
-// apiClient makes a client for official APIs, which leaves by the proxies, of several by the first, to whose address a key may be
-// restricted (decision O8).
+// apiClient makes a client for official APIs. It leaves by the first of the proxies, because a key may be restricted to one
+// address (decision O8).
 func apiClient(list *proxies.List) *http.Client {
 	first := func(r *http.Request) (*url.URL, error) { return list.Proxy(r.WithContext(context.Background())) }
 	return &http.Client{Transport: &http.Transport{Proxy: first, IdleConnTimeout: time.Minute}}

@@ -84,7 +84,7 @@ const (
 	ToolFailed  FailureKind = "tool_failed"  // the tool is missing, was killed or printed rubbish
 )
 
-// FailureOf returns what an answer of a resolver that is none of a channel's streams says of the channel.
+// FailureOf returns what a resolver's answer without a stream says of the channel.
 func FailureOf(state watch.StreamState) FailureKind {
 	switch state {
 	case watch.Removed:

@@ -112,7 +112,7 @@ func (f *Found) lack(now time.Time, complete bool) {
 	}
 }
 
-// leave takes that the place of the stream is without it. Whoever lists a place has asked about the broadcast itself.
+// leave takes that the place of the stream is without it. A listing of a place comes from a question about the broadcast itself.
 func (f *Found) leave() {
 	f.doubt(Gone)
 	f.Confirmed = f.Doubts >= looksToEnd

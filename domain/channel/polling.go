@@ -94,8 +94,8 @@ func (r *Reading) learn(now, said, lookedBefore time.Time) {
 	r.Starts = r.Starts[:min(len(r.Starts), maxStarts)]
 }
 
-// WantsOpinion reports whether an answer should be compared with that of somebody else: it is empty, unless it is about a
-// place, or has streams in a form that is not known. That is asked once an hour.
+// WantsOpinion reports whether an answer should be compared with that of another lister. An empty one is, unless it is about a
+// place, and so is one with streams in an unknown form. That is asked once an hour.
 func (c Channel) WantsOpinion(now time.Time, l Listing) bool {
 	strange := len(l.Streams) == 0 && c.Address.Place() == ""
 	for _, s := range l.Streams {

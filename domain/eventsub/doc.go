@@ -1,5 +1,5 @@
-// Package eventsub is the contract of Twitch EventSub as far as it is used (decision S28): what Twitch pushes, which messages are
-// believed, and which subscriptions there have to be.
+// Package eventsub is the used part of the contract of Twitch EventSub (decision S28). It says what Twitch pushes, which messages
+// are believed, and which subscriptions there have to be.
 //
 //	POST of a webhook ─▶ Secret.Read ─▶ Message ─▶ accepted once by its id ─▶ Stream: ask about this stream now
 //	frame of a socket ─▶ ReadFrame ───▶ Frame ──▶     "

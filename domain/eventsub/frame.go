@@ -47,7 +47,7 @@ type Frame struct {
 	Message   *Message      // of other kinds that have come in time; nil: nothing follows
 }
 
-// ReadFrame decodes a frame that was received at now. Errors: it is none of EventSub.
+// ReadFrame decodes a frame that was received at now. Errors: EventSub has no such frame.
 func ReadFrame(raw []byte, now time.Time) (f Frame, err error) {
 	var read struct {
 		Metadata struct {

@@ -58,8 +58,8 @@ type Plan struct {
 	NoRoom int      // how many are wanted for which MaxCost has no room
 }
 
-// MakePlan compares the users that are wanted with what exists. now is the transport of new subscriptions; those of former ones and of
-// now are ours, and no other is touched.
+// MakePlan compares the users that are wanted with what exists. now is the transport of new subscriptions. It
+// changes only subscriptions whose transport is now or a former one.
 func MakePlan(users []string, existing Existing, now Transport, former []Transport) (p Plan) {
 	wanted := map[Key]bool{}
 	for _, t := range Types { // all starts before the first end

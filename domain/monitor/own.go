@@ -40,8 +40,8 @@ func ownStream(name SourceName, title, accepted, example, ending string) Source 
 	}
 }
 
-// ownID returns Source.ID of streams of one's own: their URL without its scheme's prefix and its query, whose host is in lower
-// case and has no port that follows from the scheme.
+// ownID returns Source.ID of streams of one's own. It is their URL without its scheme's prefix and its query. The host is in lower
+// case, without a port that follows from the scheme.
 func ownID(prefix string) func(u *url.URL) (id, why string) {
 	return func(u *url.URL) (id, why string) {
 		scheme := strings.TrimPrefix(u.Scheme, prefix)

@@ -38,8 +38,8 @@ type Source struct {
 	// TakesHeaders says that registrations may give header fields for the requests of a stream (config.http_headers).
 	TakesHeaders bool
 
-	// TakesToken says that registrations may give a URL that answers with the token of a stream (config.token_url), let the
-	// query go with every request (config.copy_query), and name a jar with the cookies of any host.
+	// TakesToken says that registrations may give a URL that answers with the token of a stream (config.token_url). They may also
+	// let the query go with every request (config.copy_query), and name a jar with the cookies of any host.
 	TakesToken bool
 
 	// Example is a stream about which doctor asks, to see whether the source answers. It need not exist.
@@ -49,8 +49,8 @@ type Source struct {
 	// and go; 0: the ID names one broadcast, and nothing begins under it again after its end. A place is a channel, too.
 	Returns time.Duration
 
-	// OfficialCheck is how often a stream that waits is asked about although the source's official API says that it waits
-	// (decision S23), because that API may learn of a start much later; 0: it is believed.
+	// OfficialCheck is how often the source itself is asked about a stream that waits by its official API (decision S23). That
+	// API may learn of a start much later; 0: it is believed.
 	OfficialCheck time.Duration
 
 	// Channels has the addresses of channels whose streams have URLs of their own; nil: the source has no such channels.

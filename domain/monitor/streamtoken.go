@@ -44,8 +44,8 @@ func (Token) GoString() string { return "…" }
 // Expired reports whether a token says that it is used up at a time.
 func (t Token) Expired(at time.Time) bool { return !t.ExpiresAt.IsZero() && !at.Before(t.ExpiresAt) }
 
-// ReadToken reads the answer of a token URL that was asked at a time: a JSON object with query, headers or both, and
-// expires_at (RFC 3339, or seconds since 1970) or expires_in (seconds); or a line of text, the query. An error says what is
+// ReadToken reads the answer of a token URL that was asked at a time. It is a line of text, the query, or a JSON object with query,
+// headers or both. expires_at (RFC 3339, or seconds since 1970) or expires_in (seconds) may say how long they work. An error says what is
 // wrong, and quotes nothing of the answer.
 func ReadToken(answer []byte, askedAt time.Time) (Token, error) {
 	text := strings.TrimSpace(string(answer))
@@ -171,7 +171,7 @@ func (r *TokenRenewal) Fail(at time.Time, failure string) {
 	r.failures++
 }
 
-// Refused notes that a server has refused a request with a token at a time. What was refused with an older one says nothing.
+// Refused notes that a server has refused a request with a token at a time. A refusal of an older token says nothing.
 func (r *TokenRenewal) Refused(with Token, at time.Time) {
 	if !with.AskedAt.Equal(r.Token.AskedAt) || r.refused {
 		return

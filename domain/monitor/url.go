@@ -14,8 +14,8 @@ const MaxURLLength = 512
 // CallbackURL is the address that webhooks are sent to. It is empty if routes alone tell somebody of a stream.
 type CallbackURL string
 
-// CallbackKnown reports whether it can be said who is told of a registration: of those that are refused are neither the
-// whole nor its callback, nor, without a callback, the metadata that routes compare.
+// CallbackKnown reports whether it can be said who is told of a registration. That takes a readable callback, and without one
+// readable metadata, which routes compare. refused has the fields that are wrong.
 func CallbackKnown(u CallbackURL, refused []error) bool {
 	return !slices.ContainsFunc(refused, func(err error) bool {
 		field := FieldOf(err)

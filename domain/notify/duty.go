@@ -37,8 +37,8 @@ type Override struct {
 	CreatedBy string    `json:"by"` // 1 to 100 characters
 }
 
-// At returns who is on duty at a time, in the order of People: those of the overrides that last, or those of the weekly plan if none
-// lasts. An override of a person who was removed counts for nothing.
+// At returns who is on duty at a time, in the order of People. Overrides that last go before the weekly plan. They count only for
+// people who are still in it.
 func (d Duty) At(at time.Time) []Person {
 	overridden := d.who(func(p Person) bool {
 		return slices.ContainsFunc(d.Overrides, func(o Override) bool {

@@ -120,8 +120,8 @@ func (r Routing) HintTargets(s Subject, now time.Time) []Target {
 	return r.Targets(s, now)
 }
 
-// TellsOf reports whether the routes lead any trouble of a monitor to somebody at some time: a message about an incident to
-// people, or the event that begins it to a webhook. id is empty for a monitor that is not registered yet.
+// TellsOf reports whether the routes lead any trouble of a monitor to somebody at some time. That is a message about an incident
+// to people, or the event that begins it to a webhook. id is empty for a monitor that is not registered yet.
 func (r Routing) TellsOf(id monitor.ID, labels monitor.Labels, metadata []byte) bool {
 	r.Routes = slices.Clone(r.Routes)
 	for n, route := range r.Routes {

@@ -1,5 +1,5 @@
-// Package officialstate decides when the official APIs of sources are asked for the states of streams (decision S23), what
-// their answers mean, and when they are not asked any more: the YouTube Data API, which has units of a day, and Twitch's Helix.
+// Package officialstate decides when the official APIs of sources are asked for the states of streams (decision S23), and what
+// their answers mean. They are the YouTube Data API, which has units of a day, and Twitch's Helix.
 //
 //	Account ─ Due ─▶ Begin, BeginAll: which streams, in calls of many ids ─▶ Response of each call
 //	   ▲                                                                            │

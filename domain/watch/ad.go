@@ -10,7 +10,7 @@ import (
 // Advertisements of a site take the place of the broadcaster's media (Segment.Ad). Time in them is neither good nor
 // bad: it is in no duration, it ends nothing, and it is no failure. The playlist moves meanwhile.
 
-// maxAds is the longest break for advertisements. What is marked as one beyond it is judged as the broadcaster's media: no
+// maxAds is the longest break for advertisements. Segments marked beyond it are judged as the broadcaster's media: no
 // blackout may hide behind marks that a site forgets to end.
 const maxAds = 10 * time.Minute
 
@@ -72,7 +72,7 @@ func (a analyses) passAds(f *mediaFeed, until time.Time) {
 	}
 }
 
-// pass passes a time that is neither good nor bad. What is only suspected begins later by as much.
+// pass passes a time that is neither good nor bad. A condition that is only suspected begins later by as much.
 func (c *condition) pass(from, to time.Time, e *emitter) {
 	from = instant.Latest(from, c.JudgedUntil)
 	if !c.Seen || !to.After(from) {

@@ -313,8 +313,8 @@ func NewFailure(kind FailureKind, format string, args ...any) *Failure {
 	return &Failure{Kind: kind, Detail: fmt.Sprintf(format, args...)}
 }
 
-// OwnState returns what a failure to look at a stream of one's own says of the stream: its server is the broadcaster's, so whatever
-// that does is no trouble of whoever asks (sections 5.6 and 5.7).
+// OwnState returns what a failure to look at a stream of one's own says of the stream. Its server is the broadcaster's, so its
+// refusals and losses are the broadcaster's trouble (sections 5.6 and 5.7).
 func (f *Failure) OwnState() StreamState {
 	switch {
 	case f.Kind.denial() != "":

@@ -172,8 +172,8 @@ func (r Rules) whileWatched(answer StreamState, began time.Time) StreamState {
 	return Ended
 }
 
-// whileWaiting returns what an answer to a question that began at a time means for a stream that is waited for. A lasting
-// stream may still show what was before, or be refused, until it is late. Its server may come with it.
+// whileWaiting returns what an answer to a question that began at a time means for a stream that is waited for. Until it is
+// late, a lasting stream may show the former broadcast or be refused, and its server may be down.
 func (r Rules) whileWaiting(answer StreamState, began time.Time) StreamState {
 	if answer == ServerDown {
 		return Upcoming

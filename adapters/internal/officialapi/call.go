@@ -1,5 +1,5 @@
-// Package officialapi makes calls to the official APIs of sources: one call takes at most Timeout and MaxBody, follows no redirect, and
-// shows none of its secrets in what it returns. It decides nothing: package domain/officialstate says what a response means.
+// Package officialapi makes calls to the official APIs of sources. One call takes at most Timeout and MaxBody, follows no redirect, and
+// removes its secrets from what it returns. Package domain/officialstate says what a response means.
 package officialapi
 
 import (
@@ -49,7 +49,7 @@ type Call struct {
 	Secrets []string    // that no error may contain
 
 	// Read reads the body of a response with a status of 2xx, Refused that of any other. A Refused without reasons
-	// says that the response is none of the API.
+	// says that something other than the API has answered.
 	Read    func(body []byte) error
 	Refused func(status int, body []byte) (reasons []string, detail string)
 

@@ -16,9 +16,9 @@ type Site struct {
 	// knows without them.
 	ListDASH []string
 
-	// Place says that the site's URLs name places where broadcasts come and go (monitor.Source.Returns). The id that
-	// yt-dlp prints is then that of the broadcast, its display_id that of the place, its timestamp the broadcast's start,
-	// its description the broadcast's title, and what it does not call live is a repetition.
+	// Place says that the site's URLs name places where broadcasts come and go (monitor.Source.Returns). yt-dlp then prints
+	// the id of the broadcast as id, that of the place as display_id, the broadcast's start as timestamp and its title as
+	// description. A stream that it does not call live is a repetition.
 	Place bool
 
 	// MediaHeaders says that the site's media need the headers and cookies that streamlink sends. It prints them with

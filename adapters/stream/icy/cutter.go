@@ -16,7 +16,7 @@ const (
 	inSync        = 3               // frames that follow each other; what looks like one alone may be sound
 )
 
-// noFormat says of a stream, for people, that its format is none that is known.
+// noFormat tells people which formats a stream does not have.
 const noFormat = "neither MP3, AAC (ADTS), nor Vorbis, Opus or FLAC in Ogg"
 
 // codec is how the frames of a stream without a container are found.
@@ -27,7 +27,7 @@ type codec struct {
 
 var codecs = []codec{{"mp3", audioframe.MPEG}, {"aac", audioframe.ADTS}}
 
-// cutter cuts a stream into segments of whole frames, or whole pages of Ogg. What is neither, such as a tag, is left out.
+// cutter cuts a stream into segments of whole frames, or whole pages of Ogg. It leaves out everything else, such as tags.
 type cutter struct {
 	codec   codec         // Ogg has no parse; without a container, it is not known yet
 	logical logical       // the stream in Ogg
@@ -122,7 +122,7 @@ func (c *cutter) skip(n int) {
 	c.strange += n
 }
 
-// frame reads the frame that rest begins with; without a size there is none. known is false if more bytes are needed.
+// frame reads the frame that rest begins with; size 0: rest begins with something else. known is false if more bytes are needed.
 // Unless the frame follows another one, inSync frames have to follow each other.
 func (c *cutter) frame() (first audioframe.Frame, known bool) {
 	candidates, frames := codecs, inSync

@@ -198,8 +198,8 @@ func (l *logical) emptyTags(packet []byte) (empty []byte, ok bool) {
 	return nil, true
 }
 
-// withHeader returns the pages of a segment as a stream of its own. Its positions begin at 0, and neither the segment before it nor
-// the one after it has its serial number, so that decoders can tell where in a chain of segments one begins.
+// withHeader returns the pages of a segment as a stream of its own. Its positions begin at 0. Its serial number differs from those of
+// the segments around it, so that decoders can tell where in a chain of segments one begins.
 func (l *logical) withHeader(pages []byte) []byte {
 	if l.rate == 0 {
 		return pages

@@ -182,7 +182,7 @@ func (r *Receiver) receive(ctx context.Context, url string) error {
 }
 
 // add keeps a segment whose last byte has just come. It goes on where the one before ended, unless the clock says that media
-// were sent at once or are missing. What lies behind kept media is older, and left out.
+// were sent at once or are missing. Media older than those that are kept are left out.
 func (r *Receiver) add(url, container string, c cut) {
 	now := time.Now()
 	r.mu.Lock()

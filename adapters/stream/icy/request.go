@@ -56,8 +56,8 @@ func request(ctx context.Context, open stream.Open, mount string) (*http.Respons
 	return nil, refusal(mount, secret, resp)
 }
 
-// untitled is a body without the titles that a server puts into it, asked or not: after every interval of bytes a byte that says
-// how long the title is, in units of 16 bytes, and the title.
+// untitled is a body without the titles that a server puts into it, asked or not. After every interval of bytes comes the length
+// of a title, a byte in units of 16 bytes, and then the title.
 type untitled struct {
 	io.ReadCloser
 

@@ -12,8 +12,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// burst is how many bytes an endless response may have at once: servers begin with some seconds of the past, and send what they
-// could not send for a while.
+// burst is how many bytes an endless response may have at once. Servers begin with some seconds of the past, and catch up after a
+// pause.
 const burst = 2 << 20
 
 // pace limits bytes to a rate, beyond a burst.

@@ -62,8 +62,8 @@ func (f *fetch) requestFailure(u *url.URL, err error) *watch.Failure {
 	return failure
 }
 
-// isDown reports whether the server of a URL itself refused the connection, or broke it off. What a name server or a proxy does
-// says nothing of it, and neither does a timeout. A *net.DNSError wraps no cause.
+// isDown reports whether the server of a URL itself refused the connection, or broke it off. A name
+// server, a proxy and a timeout prove nothing about it. A *net.DNSError wraps no cause.
 func (f *fetch) isDown(u *url.URL, err error) bool {
 	return f.client.transport.asksItself(u) && slices.ContainsFunc(brokenOff, func(how error) bool { return errors.Is(err, how) })
 }

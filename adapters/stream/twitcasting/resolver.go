@@ -1,8 +1,8 @@
 // Package twitcasting is the source TwitCasting: one GET of JSON says whether a user broadcasts, and where the HLS is.
 // streamlink asks the same if that learns nothing, with another client.
 //
-// TwitCasting tells the broadcast's id (movie.id), but neither its start nor why it lists no media: a broadcast with a
-// password, and one for members, leave the state unknown. The media need the headers of its pages.
+// TwitCasting tells the broadcast's id (movie.id), but neither its start nor why it lists no media. So the state of a broadcast
+// with a password, or for members, stays unknown. The media need the headers of its pages.
 package twitcasting
 
 import (

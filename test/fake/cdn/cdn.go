@@ -1,5 +1,5 @@
-// Package cdn stands in for somebody's own CDN: it serves a live stream in HLS or DASH on a host of its own, may want
-// credentials for everything, and has a token URL that gives out tokens which expire.
+// Package cdn stands in for somebody's own CDN. It serves a live stream in HLS or DASH on a host of its own, and may want
+// credentials for everything. Its token URL gives out tokens that expire.
 //
 //	GET /live/…   the files of the stream; 404 without one
 //	GET /token    {"query": "token=…", "expires_in": …}

@@ -1,5 +1,5 @@
-// Package twitch is a fake Twitch for the real yt-dlp and streamlink: its API, the server that lists the playlists of a
-// channel, and the media, with advertisements; and for applications: Helix, and the server of their tokens. It answers behind the proxy of test/fake/youtube.
+// Package twitch is a fake Twitch. The real yt-dlp and streamlink find its API, the server that lists the playlists of a
+// channel, and media with advertisements; applications find Helix, and the server of their tokens. It answers behind the proxy of test/fake/youtube.
 package twitch
 
 import (

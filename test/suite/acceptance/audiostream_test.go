@@ -11,8 +11,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/scenario"
 )
 
-// The whole life of two stations: no encoder at first, sound, silence, sound, an encoder that is gone for longer than a minute
-// and comes back, and the end after the scheduled one. Exact times: adapters/stream/icy and domain/watch, in virtual time.
+// Each station has no encoder at first, then sound, silence, and sound. Its encoder is gone for longer than a minute and comes
+// back, and ends after the scheduled end. Exact times: adapters/stream/icy and domain/watch, in virtual time.
 func TestAnAudioStreamIsWatchedFromItsStartToItsEnd(t *testing.T) { // sections 5.6 and 7.6
 	t.Parallel()
 	const silence, silenceBack = "alert.silence", "alert.silence_recovered"

@@ -31,8 +31,8 @@ func countingListener(t *testing.T, address string) (at string, connections *ato
 	return server.Listener.Addr().String(), connections
 }
 
-// What is allowed for streams of one's own is one address. None of them gets further, by what is registered or by what its server
-// names, and media of other sites do not get there. All kinds of addresses at all hops: adapters/stream/media.
+// Streams of one's own may reach one address here. They get no further by what is registered or by what their server
+// names, and media of other sites do not get even there. All kinds of addresses at all hops: adapters/stream/media.
 func TestNoStreamGetsToAnAddressThatIsNotAllowed(t *testing.T) { // section 5.6
 	t.Parallel()
 	env := startEnv(t, "MEDIA_ALLOWED_NETWORKS=127.0.0.1/32", "LOG_LEVEL=debug")
