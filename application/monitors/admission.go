@@ -101,12 +101,6 @@ func readCallback(given *string) (monitor.CallbackURL, error) {
 	return monitor.ParseCallbackURL(*given)
 }
 
-// NobodyTold refuses a stream without a callback whose trouble no route leads to anybody.
-func NobodyTold() error {
-	return monitor.OfField("callback_url", monitor.Errorf(monitor.NobodyTold,
-		"callback_url is null, and no route leads alerts of this stream to anybody: give a callback_url, or first add a destination to a route that matches it"))
-}
-
 // checkCallback refuses a callback that may not be called, and none if nobody would be told of the monitor. Errors:
 // *monitor.Error; the policy or the routes could not be asked.
 func (a *admission) checkCallback(ctx context.Context, m monitor.Monitor) error {
@@ -118,7 +112,8 @@ func (a *admission) checkCallback(ctx context.Context, m monitor.Monitor) error 
 		return fmt.Errorf("read who is told of a monitor: %w", err)
 	}
 	if !routing.TellsOf(m.ID, m.Labels, m.Metadata) {
-		return NobodyTold()
+		return monitor.OfField("callback_url", monitor.Errorf(monitor.NobodyTold,
+			"callback_url is null, and no route leads alerts of this stream to anybody: give a callback_url, or first add a destination to a route that matches it"))
 	}
 	return nil
 }
