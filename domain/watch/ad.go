@@ -16,23 +16,25 @@ const maxAds = 10 * time.Minute
 
 // limitAds returns the segments of a reading with maxAds applied.
 func (p playlists) limitAds(f *mediaFeed, segments []Segment) []Segment {
-	since := f.AdsSince
+	since, limited := f.AdsSince, segments
+	if slices.ContainsFunc(segments, func(s Segment) bool { return s.Ad }) {
+		limited = slices.Clone(segments)
+	}
 	for i, s := range segments {
 		switch {
 		case !s.Ad:
 			since = time.Time{}
 		case since.IsZero():
 			since = s.ProgramTime
-		case s.ProgramTime.Sub(since) >= maxAds:
-			segments = slices.Clone(segments)
-			segments[i].Ad = false
+		default:
+			limited[i].Ad = s.ProgramTime.Sub(since) < maxAds
 		}
 	}
 	if !since.Equal(f.AdsSince) {
 		f.AdsSince = since
 		p.revise()
 	}
-	return segments
+	return limited
 }
 
 // toAnalyse returns the newest segment that may be analysed: of the broadcaster, and if an advertisement follows it,

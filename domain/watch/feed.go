@@ -26,7 +26,7 @@ type mediaFeed struct {
 	LastCheckedAt time.Time      `json:"last_checked_at,omitzero"` // when the last check began
 	LastReadAt    time.Time      `json:"last_read_at,omitzero"`    // when the last reading of the playlist began
 	Screened      *Segment       `json:"screened,omitempty"`       // the last segment judged, if not every frame was decoded (decision S18)
-	AdsSince      time.Time      `json:"ads_since,omitzero"`       // where the advertisements began that the newest reading ends with; zero: it ends with others
+	AdsSince      time.Time      `json:"ads_since,omitzero"`       // where the advertisements began with which the newest reading ends; zero: it ends with the broadcaster's media
 	Refusals      int            `json:"refusals,omitempty"`       // of this rendition in a row, with a question after each; URLs that live for shortLife end the row (decision S7)
 
 	listing      listing
