@@ -16,7 +16,7 @@ import (
 // These tests do at once what must take its locks in one order. A transaction is tried again after a deadlock, so the
 // proxy in between looks for its error.
 
-const lockRounds = 200
+const lockRounds = 60
 
 // withoutDeadlocks returns the stores of two gateways, and fails the test if the server ends a deadlock of theirs.
 func withoutDeadlocks(t *testing.T) (s, other *postgres.Store, db *sql.DB) {

@@ -75,7 +75,7 @@ func (h hidden) watchProcesses(t *testing.T, settings hidden, mark string, gatew
 					}
 				}
 			}
-			scenario.Sleep(ctx, 20*time.Millisecond)
+			scenario.Sleep(ctx, 100*time.Millisecond) // a tool takes longer to start
 		}
 	})
 	return func() {
