@@ -45,6 +45,8 @@ ALTER TABLE monitors
     ADD COLUMN last_observed_at TIMESTAMPTZ,
     -- When it ended; an ended monitor keeps answering with it (decision A6).
     ADD COLUMN ended_at         TIMESTAMPTZ,
+    -- The file that keeps it (section 19.8); '': none does.
+    ADD COLUMN owner            TEXT NOT NULL DEFAULT '',
     -- By which people call its stream (section 16.6).
     ADD COLUMN number           INTEGER NOT NULL DEFAULT 0;
 
@@ -79,6 +81,9 @@ CREATE INDEX idx_monitors_channel ON monitors (left(metadata ->> 'channel_name',
 
 -- The lists of those with labels, active or ended (section 16.8).
 CREATE INDEX idx_monitors_labels ON monitors USING gin (labels jsonb_path_ops) WITH (gin_pending_list_limit = 512);
+
+-- What a file keeps, and whether a stream of it has ended.
+CREATE INDEX idx_monitors_owner ON monitors (owner, stream_url) WHERE owner <> '';
 
 -- The pairs of neighbouring characters of a text. A text has every pair of each text within it.
 -- +goose StatementBegin

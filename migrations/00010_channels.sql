@@ -12,6 +12,7 @@ CREATE TABLE channels (
     metadata_text TEXT        NOT NULL,              -- the caller's exact bytes
     labels        JSONB       NOT NULL DEFAULT '{}', -- texts by name
     cookie_jar    TEXT        NOT NULL DEFAULT '',
+    owner         TEXT        NOT NULL DEFAULT '',   -- the file that keeps it (section 19.8); '': none does
     reading       JSONB       NOT NULL,              -- how its page was read: a channel.Reading
     next_at       TIMESTAMPTZ NOT NULL,              -- when the page is read again
     created_at    TIMESTAMPTZ NOT NULL,

@@ -67,29 +67,40 @@ func readRequestOfBatch(registration json.RawMessage, mode batchMode) monitors.R
 		r.Unreadable = []error{err} // of the whole: nothing else is named
 	}
 	if mode.update && err == nil {
-		var change monitors.Change
-		if change, err = readChange(registration, monitor.EndMonitor); err == nil {
+		change, err := readChange(registration, monitor.EndMonitor)
+		if change.Keeper = mode.keeper; err == nil {
 			r.Update = &change
 		}
+	}
+	if mode.keeper != nil {
+		r.Owner = mode.keeper.File
 	}
 	return r
 }
 
 // batchMode says what a batch does.
 type batchMode struct {
-	dryRun bool // only says what would happen
-	update bool // changes what is watched or registered already
+	dryRun bool            // only says what would happen
+	update bool            // changes what is watched or registered already
+	keeper *monitor.Keeper // the batch is that of a file; nil: it is not
 }
 
 func readBatchMode(c *gin.Context) (mode batchMode, err error) {
-	query, err := readQuery(c, "dry_run", "update")
-	if err == nil {
-		mode.dryRun, err = readBool(query, "dry_run", false)
+	query, err := readQuery(c, "dry_run", "update", "owner", "adopt")
+	if err != nil {
+		return mode, err
 	}
-	if err == nil {
-		mode.update, err = readBool(query, "update", false)
+	adopt := false
+	for name, into := range map[string]*bool{"dry_run": &mode.dryRun, "update": &mode.update, "adopt": &adopt} {
+		if *into, err = readBool(query, name, false); err != nil {
+			return mode, err
+		}
 	}
-	return mode, err
+	if query.Has("owner") {
+		mode.update, mode.keeper = true, &monitor.Keeper{File: query.Get("owner"), Adopt: adopt}
+		return mode, monitor.CheckLine("owner", mode.keeper.File, 1, monitor.MaxOwner)
+	}
+	return mode, nil
 }
 
 func (h registrationHandlers) batchBody(c *gin.Context, dryRun bool, requests []monitors.Request, results []monitors.BatchResult) batchBody {

@@ -31,12 +31,12 @@ func (h monitorHandlers) change(c *gin.Context, id monitor.ID) error {
 // the wrong fields, which package monitors refuses with its own. ifNull is what an on_callback_failure of null means.
 func readChange(raw []byte, ifNull monitor.CallbackFailure) (monitors.Change, error) {
 	var change monitors.Change
-	body, err := readObject(raw, "", "stream_url", "callback_url", "config", "metadata", "labels")
+	body, err := readObject(raw, "", "stream_url", "callback_url", "config", "metadata", "labels", "owner")
 	if err != nil {
 		return change, err
 	}
 	change.StreamURL, change.CallbackURL = body.string("stream_url"), body.callback()
-	change.Metadata, change.Labels = body.fields["metadata"], readLabels(body)
+	change.Metadata, change.Labels, change.Owner = body.fields["metadata"], readLabels(body), body.stringOrNull("owner")
 	change.Config, change.Unreadable = readConfig(body, ifNull)
 	return change, nil
 }

@@ -33,6 +33,8 @@ type channelBody struct {
 	Metadata   json.RawMessage `json:"metadata"`
 	Labels     monitor.Labels  `json:"labels"`
 	CookieJar  *string         `json:"cookie_jar"`
+	Owner      string          `json:"owner,omitempty"`
+	NoCallback json.RawMessage `json:"callback_url,omitempty"` // as of a monitor
 	CreatedAt  time.Time       `json:"created_at"`
 	StoppedAt  *time.Time      `json:"stopped_at"`
 	Reading    readingBody     `json:"reading"`
@@ -83,7 +85,7 @@ func (h channelHandlers) channelOf(c channel.Channel) channelBody {
 	r := c.Reading
 	body := channelBody{
 		ChannelID: c.ID, ChannelURL: c.Address, SourceID: wire.OrNull(c.SourceID), Handle: wire.OrNull(c.Handle), Title: wire.OrNull(c.Title),
-		Config: c.Template.Config, Metadata: c.Template.Metadata, Labels: c.Template.Labels, CookieJar: wire.OrNull(c.Template.Jar),
+		Config: c.Template.Config, Metadata: c.Template.Metadata, Labels: c.Template.Labels, CookieJar: wire.OrNull(c.Template.Jar), Owner: c.Owner,
 		CreatedAt: h.localTime(c.CreatedAt), StoppedAt: h.localTimeOrNull(&c.StoppedAt),
 		Reading: readingBody{
 			h.localTimeOrNull(&r.ReadAt), wire.OrNull(r.By), h.localTimeOrNull(&r.NextAt), r.Failures, h.localTimeOrNull(&r.FailingSince),
@@ -92,6 +94,9 @@ func (h channelHandlers) channelOf(c channel.Channel) channelBody {
 	}
 	if !c.StoppedAt.IsZero() {
 		body.Reading.NextAt = nil
+	}
+	if c.Template.CallbackURL == "" {
+		body.NoCallback = json.RawMessage(`null`)
 	}
 	return body
 }
@@ -129,12 +134,12 @@ func readChannel(c *gin.Context, known ...string) (address string, ch channels.C
 }
 
 // channelFields are those of a registration and of a change.
-var channelFields = []string{"callback_url", "config", "metadata", "labels", "cookie_jar"}
+var channelFields = []string{"callback_url", "config", "metadata", "labels", "cookie_jar", "owner"}
 
 func templateOf(o *object) (address string, ch channels.Change, err error) {
 	o.text("channel", &address)
 	ch.CallbackURL, ch.Jar = o.callback(), o.stringOrNull("cookie_jar")
-	ch.Metadata, ch.Labels = o.fields["metadata"], readLabels(o)
+	ch.Metadata, ch.Labels, ch.Owner = o.fields["metadata"], readLabels(o), o.stringOrNull("owner")
 	config, refused := readConfig(o, monitor.EndMonitor)
 	ch.Config, ch.Unreadable = config.Apply, refused
 	return address, ch, nil

@@ -41,6 +41,11 @@ type listedMonitorBody struct {
 	RecordParkedSince  *time.Time           `json:"record_parked_since,omitempty"`
 	Hints              []monitor.Hint       `json:"hints,omitempty"`
 	ChannelID          string               `json:"channel_id,omitempty"`
+	Owner              string               `json:"owner,omitempty"`
+
+	// With config=true.
+	Config     *monitor.Config `json:"config,omitempty"`
+	NoCallback json.RawMessage `json:"callback_url,omitempty"`
 }
 
 type openIncidentBody struct {
@@ -53,7 +58,11 @@ type openIncidentBody struct {
 
 // list is GET /api/v1/monitors (sections 3.4, 16.6).
 func (h monitorHandlers) list(c *gin.Context) error {
-	query, err := readQuery(c, "status", "trouble", "blind", "live", labelParameter, "q", "after", "limit", "offset")
+	query, err := readQuery(c, "status", "active", "trouble", "blind", "live", labelParameter, "owner", "q", "after", "limit", "offset", "config")
+	if err != nil {
+		return err
+	}
+	withConfig, err := readBool(query, "config", false)
 	if err != nil {
 		return err
 	}
@@ -71,7 +80,12 @@ func (h monitorHandlers) list(c *gin.Context) error {
 		Next:       monitorCursor.encodeSeq(page.Next),
 	}
 	for _, m := range page.Monitors {
-		body.Monitors = append(body.Monitors, h.listedMonitorBody(m))
+		listed := h.listedMonitorBody(m)
+		if withConfig {
+			whole := feed.NewMonitorIn(m.Monitor, h.zone)
+			listed.Config, listed.NoCallback = &whole.Config, whole.NoCallback
+		}
+		body.Monitors = append(body.Monitors, listed)
 	}
 	h.write(c, http.StatusOK, body)
 	return nil
@@ -83,7 +97,7 @@ func readMonitorQuery(query url.Values) (q monitors.MonitorQuery, err error) {
 			return q, err
 		}
 	}
-	for name, into := range map[string]*bool{"trouble": &q.Trouble, "blind": &q.Blind, "live": &q.Live} {
+	for name, into := range map[string]*bool{"active": &q.Active, "trouble": &q.Trouble, "blind": &q.Blind, "live": &q.Live} {
 		if *into, err = readBool(query, name, false); err != nil {
 			return q, err
 		}
@@ -91,7 +105,7 @@ func readMonitorQuery(query url.Values) (q monitors.MonitorQuery, err error) {
 	if q.Labels, err = readLabelFilter(query); err != nil {
 		return q, err
 	}
-	q.Text = query.Get("q")
+	q.Text, q.Owner = query.Get("q"), query.Get("owner")
 	if q.Before, err = monitorCursor.readSeq(query, "after"); err != nil {
 		return q, err
 	}
@@ -119,6 +133,7 @@ func (h monitorHandlers) listedMonitorBody(m monitors.ListedMonitor) listedMonit
 		RecordParkedSince:  h.localTimeOrNull(&m.RecordParkedSince),
 		Hints:              feed.NewHints(m.Hints, h.zone),
 		ChannelID:          m.ChannelID,
+		Owner:              m.Owner,
 	}
 	if len(body.Metadata) == 0 {
 		body.Metadata = json.RawMessage(`{}`)

@@ -22,7 +22,7 @@ import (
 type ChannelStore struct{ db *database }
 
 const selectChannels = `
-	SELECT c.id, c.address, c.source_id, c.handle, c.title, c.callback_url, c.config, c.metadata_text, c.labels, c.cookie_jar, c.reading, c.next_at, c.created_at, c.stopped_at, c.pushed_at
+	SELECT c.id, c.address, c.source_id, c.handle, c.title, c.callback_url, c.config, c.metadata_text, c.labels, c.cookie_jar, c.owner, c.reading, c.next_at, c.created_at, c.stopped_at, c.pushed_at
 	FROM channels c`
 
 type channelRow struct {
@@ -36,6 +36,7 @@ type channelRow struct {
 	Metadata    string       `db:"metadata_text"`
 	Labels      labels       `db:"labels"`
 	Jar         string       `db:"cookie_jar"`
+	Owner       string       `db:"owner"`
 	Reading     []byte       `db:"reading"`
 	NextAt      time.Time    `db:"next_at"`
 	CreatedAt   time.Time    `db:"created_at"`
@@ -45,7 +46,7 @@ type channelRow struct {
 
 func (r channelRow) toChannel() (channel.Channel, error) {
 	c := channel.Channel{
-		ID: r.ID, Address: channel.Address(r.Address), SourceID: r.SourceID, Handle: r.Handle, Title: r.Title,
+		ID: r.ID, Address: channel.Address(r.Address), SourceID: r.SourceID, Handle: r.Handle, Title: r.Title, Owner: r.Owner,
 		Template:  channel.Template{CallbackURL: monitor.CallbackURL(r.CallbackURL), Metadata: json.RawMessage(r.Metadata), Labels: monitor.Labels(r.Labels), Jar: r.Jar},
 		CreatedAt: r.CreatedAt.UTC(), StoppedAt: timeOrZero(r.StoppedAt), PushedAt: timeOrZero(r.PushedAt),
 	}
@@ -140,9 +141,9 @@ func (s *ChannelStore) createChannel(ctx context.Context, c channel.Channel, aft
 			return duplicateOf(c, same)
 		}
 		if _, err := tx.ExecContext(ctx, `
-			INSERT INTO channels (id, address, source_id, handle, title, callback_url, config, metadata_text, cookie_jar, reading, next_at, created_at, labels)
-			VALUES ($1, $2, $3, $4, $5, $6, CAST($7 AS jsonb), $8, $9, CAST($10 AS jsonb), $11, $12, CAST($13 AS jsonb)) ON CONFLICT (id) DO NOTHING`,
-			c.ID, c.Address, c.SourceID, c.Handle, c.Title, c.Template.CallbackURL, config, string(c.Template.Metadata), c.Template.Jar, reading, c.Reading.NextAt.UTC(), c.CreatedAt.UTC(), labels(c.Template.Labels)); err != nil {
+			INSERT INTO channels (id, address, source_id, handle, title, callback_url, config, metadata_text, cookie_jar, reading, next_at, created_at, labels, owner)
+			VALUES ($1, $2, $3, $4, $5, $6, CAST($7 AS jsonb), $8, $9, CAST($10 AS jsonb), $11, $12, CAST($13 AS jsonb), $14) ON CONFLICT (id) DO NOTHING`,
+			c.ID, c.Address, c.SourceID, c.Handle, c.Title, c.Template.CallbackURL, config, string(c.Template.Metadata), c.Template.Jar, reading, c.Reading.NextAt.UTC(), c.CreatedAt.UTC(), labels(c.Template.Labels), c.Owner); err != nil {
 			return err
 		}
 		var count int
@@ -160,6 +161,11 @@ func (s *ChannelStore) createChannel(ctx context.Context, c channel.Channel, aft
 // SameChannel implements channels.Store.
 func (s *ChannelStore) SameChannel(ctx context.Context, c channel.Channel) (string, error) {
 	id, err := sameChannel(ctx, s.db, c)
+	if err == nil && id == "" && c.Owner != "" {
+		err = s.db.GetContext(ctx, &id, `
+			SELECT COALESCE((SELECT CAST(id AS text) FROM channels WHERE owner = $1 AND stopped_at IS NOT NULL AND (address = $2 OR source_id = NULLIF($3, '')) ORDER BY stopped_at DESC LIMIT 1), '')`,
+			c.Owner, c.Address, c.SourceID)
+	}
 	return id, wrapError(ctx, "look for a channel", err)
 }
 
@@ -264,8 +270,8 @@ func (s *ChannelStore) ChangeChannel(ctx context.Context, id string, change func
 			return err
 		}
 		_, err = tx.ExecContext(ctx, `
-			UPDATE channels SET callback_url = $2, config = CAST($3 AS jsonb), metadata_text = $4, cookie_jar = $5, next_at = $6, stopped_at = $7, labels = CAST($8 AS jsonb) WHERE id = $1`,
-			id, changed.Template.CallbackURL, config, string(changed.Template.Metadata), changed.Template.Jar, changed.Reading.NextAt.UTC(), nullTime(changed.StoppedAt), labels(changed.Template.Labels))
+			UPDATE channels SET callback_url = $2, config = CAST($3 AS jsonb), metadata_text = $4, cookie_jar = $5, next_at = $6, stopped_at = $7, labels = CAST($8 AS jsonb), owner = $9 WHERE id = $1`,
+			id, changed.Template.CallbackURL, config, string(changed.Template.Metadata), changed.Template.Jar, changed.Reading.NextAt.UTC(), nullTime(changed.StoppedAt), labels(changed.Template.Labels), changed.Owner)
 		return err
 	})
 	return changed, err

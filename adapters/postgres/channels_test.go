@@ -119,7 +119,7 @@ func stopChannel(t testing.TB, s *postgres.Store, id string) {
 func TestThereAreAtMostAThousandChannels(t *testing.T) {
 	s, db := newStore(t)
 	c := createChannel(t, s, 0)
-	alter(t, db, `INSERT INTO channels SELECT gen_random_uuid(), address || n, '', '', '', callback_url, config, metadata_text, labels, '', reading, next_at, created_at FROM channels, generate_series(1, $1) AS n`, channels.MaxChannels-1)
+	alter(t, db, `INSERT INTO channels SELECT gen_random_uuid(), address || n, '', '', '', callback_url, config, metadata_text, labels, '', '', reading, next_at, created_at FROM channels, generate_series(1, $1) AS n`, channels.MaxChannels-1)
 	requireCode(t, s.CreateChannel(t.Context(), newChannel(1)), monitor.InvalidConfig)
 	stopChannel(t, s, c.ID)
 	check(t, s.CreateChannel(t.Context(), newChannel(1)))

@@ -21,7 +21,7 @@ const (
 		m.id, m.number, m.stream_url, m.callback_url, m.config, m.metadata_text, m.status,
 		m.stream_status, m.health_video, m.health_audio, m.health_conditions, m.health_renditions, m.last_error, m.blind_since, m.last_observed_at, m.record_parked_since,
 		m.reason, m.generation, m.revision, m.place, m.reported_at,
-		m.created_at, m.updated_at, m.ended_at, m.reserved_until, m.channel_id`
+		m.created_at, m.updated_at, m.ended_at, m.reserved_until, m.channel_id, m.owner`
 	fromMonitors = ` FROM monitors m JOIN monitor_stats s ON s.monitor_id = m.id` + holdingHints
 
 	selectMonitor = `SELECT m.snapshot, m.stream_secret,` + monitorColumns + fromMonitors
@@ -58,6 +58,7 @@ type monitorRow struct {
 	EndedAt        sql.NullTime   `db:"ended_at"`
 	ReservedUntil  sql.NullTime   `db:"reserved_until"`
 	ChannelID      sql.NullString `db:"channel_id"`
+	Owner          string         `db:"owner"`
 	TotalSegments  int            `db:"total_segments"`
 	BlackoutEvents int            `db:"blackout_events"`
 	SilenceEvents  int            `db:"silence_events"`
@@ -104,6 +105,7 @@ func (r monitorRow) toMonitor() (monitor.Monitor, error) {
 		UpdatedAt:  r.UpdatedAt.UTC(),
 		EndedAt:    timeOrZero(r.EndedAt),
 		ChannelID:  r.ChannelID.String,
+		Owner:      r.Owner,
 
 		ReservedUntil:     timeOrZero(r.ReservedUntil),
 		RecordParkedSince: timeOrZero(r.ParkedSince),

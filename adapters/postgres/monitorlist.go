@@ -127,6 +127,13 @@ func listConditions(q monitors.MonitorQuery) (where []string, args []any) {
 		args = append(args, q.Status)
 		where = append(where, fmt.Sprintf(`m.status = $%d`, len(args)))
 	}
+	if q.Active {
+		where = append(where, `m.`+activePredicate)
+	}
+	if q.Owner != "" {
+		args = append(args, q.Owner)
+		where = append(where, fmt.Sprintf(`m.owner = $%d AND m.owner <> ''`, len(args)))
+	}
 	if q.Trouble {
 		where = append(where, inTrouble)
 	}

@@ -73,11 +73,11 @@ func (db *database) insertMonitor(ctx context.Context, tx *sqlx.Tx, m monitor.Mo
 		WITH stored AS (
 			INSERT INTO monitors (id, number, stream_url, callback_url, config, metadata, metadata_text,
 			                      status, stream_status, health_video, health_audio, reason, generation,
-			                      stream_secret, pod_name, created_at, updated_at, ended_at, reserved_until, labels)
+			                      stream_secret, pod_name, created_at, updated_at, ended_at, reserved_until, labels, owner)
 			VALUES ($1, (`+smallestFreeNumber+`), $2, $3, $4, CAST($5 AS jsonb), $6, $7,
 			        COALESCE(NULLIF($8, ''), 'unknown'), COALESCE(NULLIF($9, ''), 'unknown'),
 			        COALESCE(NULLIF($10, ''), 'unknown'), $11, $12, $13, $14, $15, $16, $17,
-			        COALESCE(CAST($18 AS timestamptz), clock_timestamp() + make_interval(secs => $19)), CAST($25 AS jsonb))
+			        COALESCE(CAST($18 AS timestamptz), clock_timestamp() + make_interval(secs => $19)), CAST($25 AS jsonb), $26)
 			ON CONFLICT (id) DO NOTHING
 			RETURNING id, number),
 		numbered AS (INSERT INTO monitor_numbers (number) SELECT number FROM stored ON CONFLICT (number) DO UPDATE SET free_at = NULL)
@@ -86,7 +86,7 @@ func (db *database) insertMonitor(ctx context.Context, tx *sqlx.Tx, m monitor.Mo
 		m.ID, m.StreamURL, m.CallbackURL, string(config), nullText(m.Metadata), nullText(m.Metadata), m.Status,
 		m.StreamStatus, m.Health.Video, m.Health.Audio, m.Reason, m.Generation,
 		secret, m.ID.WorkerName(), m.CreatedAt.UTC(), m.UpdatedAt.UTC(), nullTime(m.EndedAt), until, heldSec,
-		m.Statistics.TotalSegmentsAnalyzed, m.Statistics.Alerts(detector.Blackout), m.Statistics.Alerts(detector.Silence), nullTime(m.Health.LastCheckAt), detectorEvents, labels(m.Labels))
+		m.Statistics.TotalSegmentsAnalyzed, m.Statistics.Alerts(detector.Blackout), m.Statistics.Alerts(detector.Silence), nullTime(m.Health.LastCheckAt), detectorEvents, labels(m.Labels), m.Owner)
 	if err != nil {
 		return false, metadataError(err)
 	}
@@ -159,6 +159,24 @@ func (s *MonitorStore) ActiveStreams(ctx context.Context, streams []monitor.Stre
 		watched[row.StreamURL] = row.ID
 	}
 	return watched, total, nil
+}
+
+// EndedOf implements monitors.RegistrationStore.
+func (s *MonitorStore) EndedOf(ctx context.Context, owner string, streams []monitor.StreamURL) (map[monitor.StreamURL]monitor.Monitor, error) {
+	var rows []struct {
+		ID        monitor.ID        `db:"id"`
+		StreamURL monitor.StreamURL `db:"stream_url"`
+		Status    monitor.Status    `db:"status"`
+		EndedAt   time.Time         `db:"ended_at"`
+	}
+	err := s.db.SelectContext(ctx, &rows, `
+		SELECT DISTINCT ON (stream_url) id, stream_url, status, ended_at FROM monitors
+		WHERE owner = $1 AND owner <> '' AND stream_url = ANY ($2) AND ended_at IS NOT NULL ORDER BY stream_url, ended_at DESC`, owner, pq.Array(streams))
+	ended := map[monitor.StreamURL]monitor.Monitor{}
+	for _, r := range rows {
+		ended[r.StreamURL] = monitor.Monitor{ID: r.ID, StreamURL: r.StreamURL, Status: r.Status, EndedAt: r.EndedAt.UTC()}
+	}
+	return ended, wrapError(ctx, "read what has ended of "+owner, err)
 }
 
 // Get implements monitors.MonitorGetter and supervisor.Store.

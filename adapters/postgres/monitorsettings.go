@@ -47,13 +47,14 @@ func (s *SettingsStore) UpdateSettings(ctx context.Context, m monitor.Monitor, p
 				metadata       = CAST($4 AS jsonb),
 				metadata_text  = $5,
 				labels         = CAST($9 AS jsonb),
+				owner          = $10,
 				stream_secret  = CASE WHEN $7 THEN stream_secret ELSE $8 END,
 				revision       = revision + 1,
 				reserved_until = CASE WHEN reserved_until IS NOT NULL AND place = '' AND status = 'waiting'
 				                      THEN COALESCE($6, reserved_until) ELSE reserved_until END,
 				updated_at     = now()
 			WHERE id = $1`,
-			m.ID, string(config), m.CallbackURL, nullText(m.Metadata), nullText(m.Metadata), nullTime(promoteAt), m.SecretLost, secret, labels(m.Labels))
+			m.ID, string(config), m.CallbackURL, nullText(m.Metadata), nullText(m.Metadata), nullTime(promoteAt), m.SecretLost, secret, labels(m.Labels), m.Owner)
 		if err != nil {
 			return metadataError(err)
 		}

@@ -47,7 +47,8 @@ type Store interface {
 	// CheckChannel returns what CreateChannel would, and stores nothing.
 	CheckChannel(ctx context.Context, c channel.Channel) error
 
-	// SameChannel returns the ID of the channel that is not stopped and that CreateChannel would call the same; "": there is none.
+	// SameChannel returns the ID of the channel that is not stopped and that CreateChannel would call the same, else of the newest
+	// that was stopped and that the file Owner has kept; "": there is none.
 	SameChannel(ctx context.Context, c channel.Channel) (id string, err error)
 
 	// Channel reads a channel with its streams. Errors: *monitor.Error NotFound.
@@ -56,7 +57,7 @@ type Store interface {
 	// Channels reads a page of the channels, the newest first, and how many there are. Stopped ones come if stopped is set.
 	Channels(ctx context.Context, stopped bool, limit, offset int) (page []Listed, total int, err error)
 
-	// ChangeChannel stores Template, StoppedAt and Reading.NextAt of a channel as change makes them of what is stored. Changes
+	// ChangeChannel stores Template, Owner, StoppedAt and Reading.NextAt of a channel as change makes them of what is stored. Changes
 	// at the same time are made one after another. After a stop no stream of the channel is registered any more. Errors:
 	// that of change; *monitor.Error NotFound.
 	ChangeChannel(ctx context.Context, id string, change func(*channel.Channel) error) (channel.Channel, error)

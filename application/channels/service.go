@@ -25,6 +25,10 @@ type Change struct {
 	Metadata    json.RawMessage    // a JSON object, which replaces the old one; empty: left out
 	Labels      map[string]*string // those to set; a nil value removes one, the others stay
 	Jar         *string            // the name of a jar of cookies; empty: none
+	Owner       *string            // the file that keeps it; empty: none
+
+	// Keeper says that the change is all that a file has of the channel, as in a change of a monitor. nil: no file makes the change.
+	Keeper *monitor.Keeper
 
 	Unreadable []error // *monitor.Error of fields that could not be decoded
 }
@@ -32,6 +36,12 @@ type Change struct {
 // apply returns a template with the change, and an error for each wrong field.
 func (ch Change) apply(t channel.Template) (channel.Template, []error) {
 	var refused []error
+	if ch.Keeper != nil {
+		t = channel.Template{CallbackURL: t.CallbackURL, Config: monitor.DefaultConfig(), Metadata: json.RawMessage(`{}`)}
+	}
+	if ch.Owner != nil {
+		refused = append(refused, monitor.CheckLine("owner", *ch.Owner, 0, monitor.MaxOwner))
+	}
 	switch {
 	case ch.CallbackURL == nil:
 	case *ch.CallbackURL == "":
@@ -51,6 +61,17 @@ func (ch Change) apply(t channel.Template) (channel.Template, []error) {
 		t.Jar = *ch.Jar
 	}
 	return t, append(refused, t.Check()...)
+}
+
+// owner returns the owner of a channel that has one, with the change.
+func (ch Change) owner(before string) string {
+	switch {
+	case ch.Keeper != nil:
+		return ch.Keeper.File
+	case ch.Owner != nil:
+		return *ch.Owner
+	}
+	return before
 }
 
 // Preview tells about a channel that was not registered.
@@ -91,7 +112,7 @@ func (s *Service) read(ctx context.Context, address string, ch Change) (c channe
 		}
 	}
 	now := s.now()
-	return channel.Channel{ID: s.newID(), Address: at, SourceID: at.SourceID(), Template: template, CreatedAt: now, Reading: channel.Reading{NextAt: now}}, wrong, nil
+	return channel.Channel{ID: s.newID(), Address: at, SourceID: at.SourceID(), Template: template, Owner: ch.owner(""), CreatedAt: now, Reading: channel.Reading{NextAt: now}}, wrong, nil
 }
 
 // Register stores a channel. Its page is read within seconds. Errors: *monitor.Error InvalidURL or InvalidConfig, which
@@ -135,7 +156,7 @@ func (s *Service) RegisterBatch(ctx context.Context, all []Registration, dryRun,
 	for n, r := range all {
 		id := ""
 		if at, err := channel.ParseAddress(r.Address); update && err == nil {
-			if id, err = s.store.SameChannel(ctx, channel.Channel{Address: at, SourceID: at.SourceID()}); err != nil {
+			if id, err = s.store.SameChannel(ctx, channel.Channel{Address: at, SourceID: at.SourceID(), Owner: r.Change.owner("")}); err != nil {
 				return nil, err
 			}
 		}
@@ -156,9 +177,16 @@ func (s *Service) update(ctx context.Context, id string, ch Change, dryRun bool)
 	}
 	template, refused := ch.apply(c.Template)
 	changed := c.Template.Differences(template)
+	if owner := ch.owner(c.Owner); owner != c.Owner {
+		changed = append(changed, monitor.DifferenceOf("owner", c.Owner, owner))
+	}
 	switch err := monitor.Join(monitor.NamedOnce(ch.Unreadable, refused)...); {
+	case !c.StoppedAt.IsZero():
+		return BatchResult{Err: StoppedAlready(id)}
 	case err != nil:
 		return BatchResult{Err: err}
+	case ch.Keeper != nil && ch.Keeper.Check(c.Owner, "") != nil:
+		return BatchResult{Err: ch.Keeper.Check(c.Owner, "channel "+id)}
 	case len(changed) == 0:
 		return BatchResult{Channel: c, Registered: true}
 	case dryRun:
@@ -276,11 +304,16 @@ func (s *Service) Change(ctx context.Context, id string, ch Change) (channel.Cha
 		if !c.StoppedAt.IsZero() {
 			return StoppedAlready(id)
 		}
+		if ch.Keeper != nil {
+			if err := ch.Keeper.Check(c.Owner, "channel "+id); err != nil {
+				return err
+			}
+		}
 		template, refused := ch.apply(c.Template)
 		if err := monitor.Join(monitor.NamedOnce(ch.Unreadable, refused)...); err != nil {
 			return err
 		}
-		c.Template, c.Reading.NextAt = template, s.now() // a jar may make streams for members wanted
+		c.Template, c.Owner, c.Reading.NextAt = template, ch.owner(c.Owner), s.now() // a jar may make streams for members wanted
 		return nil
 	})
 }

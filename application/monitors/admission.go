@@ -21,6 +21,7 @@ type Request struct {
 	Headers     map[string]*string
 	TokenURL    *string // as of monitor.StreamSecret.SetTokenURL; nil: left out
 	ChannelID   string  // of the channel that registers it; empty: a person does
+	Owner       string  // of the file that keeps it, as checked; empty: none
 
 	// Update is what the request changes of a batch's stream that is watched already; nil: that is refused.
 	Update *Change
@@ -75,6 +76,7 @@ func (a *admission) read(r Request) (m monitor.Monitor, wrong []error) {
 		Health:       monitor.Health{Video: monitor.Unknown, Audio: monitor.Unknown},
 		Generation:   1,
 		ChannelID:    r.ChannelID,
+		Owner:        r.Owner,
 		CreatedAt:    now,
 		UpdatedAt:    now,
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -43,7 +44,8 @@ func (reg *Registrar) RegisterBatch(ctx context.Context, requests []Request) ([]
 	return results, nil
 }
 
-// updateBatch changes the monitors that watch the streams of requests with Update. The results of others stay zero.
+// updateBatch changes the monitors that watch the streams of requests with Update. A stream that has ended is refused to the file
+// that has kept it, and Watched, too. The results of others stay zero.
 func (reg *Registrar) updateBatch(ctx context.Context, requests []Request, dryRun bool) ([]BatchResult, error) {
 	results := make([]BatchResult, len(requests))
 	if !slices.ContainsFunc(requests, func(r Request) bool { return r.Update != nil }) {
@@ -64,7 +66,22 @@ func (reg *Registrar) updateBatch(ctx context.Context, requests []Request, dryRu
 			results[i] = reg.editor.update(ctx, id, *requests[i].Update, dryRun)
 		}
 	}
+	ended, err := reg.store.EndedOf(ctx, requests[0].Owner, streams)
+	if err != nil {
+		return nil, fmt.Errorf("read what has ended: %w", err)
+	}
+	for i, stream := range streams {
+		if m, is := ended[stream]; is && !results[i].Watched && !isLater(requests[i], m.EndedAt) {
+			results[i] = BatchResult{Watched: true, Err: monitor.OfField("stream_url", monitor.EndedAlready(m.ID, m.Status))}
+		}
+	}
 	return results, nil
+}
+
+// isLater reports whether a request is about a broadcast after one that has ended: it starts later.
+func isLater(r Request, ended time.Time) bool {
+	start := r.Config.ScheduledStartTime
+	return start != nil && start.After(ended)
 }
 
 // CheckBatch returns what RegisterBatch would return now, but stores nothing and starts

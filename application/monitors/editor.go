@@ -23,7 +23,12 @@ type Change struct {
 	Config      ConfigChange
 	Metadata    json.RawMessage    // a JSON object, which replaces the old one; empty: left out
 	Labels      map[string]*string // those to set; a nil value removes one, the others stay
+	Owner       *string            // the file that keeps it; empty: none. nil: left out
 	Unreadable  []error            // as in a Request
+
+	// Keeper says that the change is all that a file has of the monitor: what is left out gets its default, but for
+	// secrets, which stay. A monitor that the file does not keep is refused. nil: no file makes the change.
+	Keeper *monitor.Keeper
 }
 
 // ConfigChange changes a configuration. A field that is left out stays as it is.
@@ -188,8 +193,20 @@ func (ed *Editor) draft(ctx context.Context, m monitor.Monitor, c Change) (monit
 		return m, monitor.EndedAlready(m.ID, m.Status)
 	}
 	draft := m
+	if c.Keeper != nil {
+		if err := c.Keeper.Check(m.Owner, "monitor "+string(m.ID)); err != nil {
+			return m, err
+		}
+		draft.Config, draft.Labels, draft.Metadata = monitor.DefaultConfig(), nil, json.RawMessage(`{}`)
+		draft.Config.HeaderNames, draft.Config.HasTokenURL = m.Config.HeaderNames, m.Config.HasTokenURL
+	}
 	c.Config.Apply(&draft.Config)
 	refused := draft.Config.Check()
+	if c.Keeper != nil {
+		draft.Owner = c.Keeper.File
+	} else if c.Owner != nil {
+		draft.Owner, refused = *c.Owner, append(refused, monitor.CheckLine("owner", *c.Owner, 0, monitor.MaxOwner))
+	}
 	if !sameTime(expiry(draft.Config), expiry(m.Config)) {
 		refused = append(refused, checkExpiry(draft.Config, ed.now()))
 	}
@@ -198,7 +215,7 @@ func (ed *Editor) draft(ctx context.Context, m monitor.Monitor, c Change) (monit
 		metadata, err := monitor.CheckMetadata(c.Metadata)
 		draft.Metadata, refused = metadata, append(refused, err)
 	}
-	draft.Labels = m.Labels.With(c.Labels)
+	draft.Labels = draft.Labels.With(c.Labels)
 	refused = append(refused, draft.Labels.Check("labels")...)
 	var policyErr error
 	if draft.Config.CookieJar != m.Config.CookieJar {

@@ -54,7 +54,7 @@ func requestDigest(m monitor.Monitor) (Digest, error) {
 		return Digest{}, fmt.Errorf("digest a registration: %w", err)
 	}
 	h := sha256.New()
-	for _, part := range []string{string(m.StreamURL), string(secret), string(m.CallbackURL), string(config), string(m.Metadata), string(labels)} {
+	for _, part := range []string{string(m.StreamURL), string(secret), string(m.CallbackURL), string(config), string(m.Metadata), string(labels), m.Owner} {
 		fmt.Fprintf(h, "%d:%s", len(part), part)
 	}
 	return Digest(h.Sum(nil)), nil

@@ -17,6 +17,8 @@ const MaxSearchText = 200
 // are combined. The zero value of a filter selects every monitor.
 type MonitorQuery struct {
 	Status  monitor.Status
+	Active  bool           // only those that have not ended
+	Owner   string         // only those that this file keeps
 	Trouble bool           // only with an incident that goes on, or with a bad picture or sound
 	Blind   bool           // only those that cannot be observed (decision S15)
 	Live    bool           // only active ones whose stream is live

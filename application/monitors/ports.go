@@ -37,6 +37,9 @@ type RegistrationStore interface {
 	// one stores a monitor and the others return its record. Errors: those of Insert.
 	InsertIdempotent(ctx context.Context, m monitor.Monitor, limit int, key IdempotencyKey) (*IdempotencyRecord, error)
 
+	// EndedOf returns the newest ended monitor of each of these streams that a file has kept, with ID, Status and EndedAt.
+	EndedOf(ctx context.Context, owner string, streams []monitor.StreamURL) (map[monitor.StreamURL]monitor.Monitor, error)
+
 	// Adopt gives an active monitor to a channel, unless it belongs to one, and returns it. adopted is false if it belonged to
 	// this channel before. Errors: *monitor.Error NotFound, Ended.
 	Adopt(ctx context.Context, id monitor.ID, channelID string) (m monitor.Monitor, adopted bool, err error)
@@ -75,7 +78,7 @@ type MonitorStore interface {
 type SettingsStore interface {
 	MonitorGetter
 
-	// UpdateSettings stores Config, CallbackURL, Metadata and Labels of m with the revision after
+	// UpdateSettings stores Config, CallbackURL, Metadata, Labels and Owner of m with the revision after
 	// that of m, and returns the monitor. A promoteAt that is not zero moves the
 	// promotion of a reservation that has never had a worker (decision A10). Errors:
 	// ErrRevisionConflict when the stored revision is not that of m; *monitor.Error

@@ -10,7 +10,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 )
 
-// applyFile makes destinations, routes and silences as a file has them (section 19.8). A
+// applyFile makes what a file has at a running gateway (section 19.8). A
 // wrong file is a wrong configuration.
 func applyFile(ctx context.Context, c *config.Apply, out console) error {
 	raw, err := readFile(c.File)
@@ -24,7 +24,7 @@ func applyFile(ctx context.Context, c *config.Apply, out console) error {
 	}
 	if err == nil {
 		gateway := apiclient.New(c.Gateway.URL, key, c.Gateway.CAFile)
-		err = applier.Apply(ctx, gateway, file, applier.Options{DryRun: c.DryRun, Prune: c.Prune}, out.out, out.err)
+		err = applier.Apply(ctx, gateway, file, applier.Options{DryRun: c.DryRun, Prune: c.Prune, Adopt: c.Adopt, Yes: c.Yes}, out.out, out.err)
 	}
 	if problems, is := errors.AsType[applier.Problems](err); is {
 		return &config.UsageError{Problems: problems}

@@ -84,6 +84,8 @@ func execute(ctx context.Context, forced forcedShutdown, command any, out consol
 		return importMonitors(ctx, c, out)
 	case *config.Apply:
 		return applyFile(ctx, c, out)
+	case *config.Export:
+		return exportFile(ctx, c, out)
 	case *config.Replay:
 		return replay(c, out)
 	case *config.Doctor:

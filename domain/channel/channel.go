@@ -30,6 +30,7 @@ type Channel struct {
 	Handle    string
 	Title     string
 	Template  Template
+	Owner     string // the file that keeps it (section 19.8); empty: none
 	CreatedAt time.Time
 	StoppedAt time.Time // zero: it is watched
 	PushedAt  time.Time // when the source pushed last that a stream begins; zero: never (decision S28)
@@ -98,14 +99,8 @@ func (t Template) Differences(after Template) []monitor.Difference {
 		return monitor.Monitor{CallbackURL: t.CallbackURL, Config: t.Config, Metadata: t.Metadata, Labels: t.Labels}
 	}
 	all := monitor.Differences(registered(t), registered(after))
-	orNone := func(name string) any {
-		if name == "" {
-			return nil
-		}
-		return name
-	}
 	if t.Jar != after.Jar {
-		all = append(all, monitor.Difference{Field: "cookie_jar", From: orNone(t.Jar), To: orNone(after.Jar)})
+		all = append(all, monitor.DifferenceOf("cookie_jar", t.Jar, after.Jar))
 	}
 	return all
 }

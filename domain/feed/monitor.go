@@ -45,6 +45,7 @@ type Monitor struct {
 	Untold     bool            `json:"untold,omitempty"`       // it has none, and no route leads its alerts to anybody
 
 	ChannelID string `json:"channel_id,omitempty"` // of the channel that has found or adopted it
+	Owner     string `json:"owner,omitempty"`      // the file that keeps it (section 19.8)
 }
 
 // Health is the condition of the newest analysed media.
@@ -139,6 +140,7 @@ func NewMonitorIn(m monitor.Monitor, zone *time.Location) Monitor {
 		NoCallback:        callback,
 		Untold:            m.Untold,
 		ChannelID:         m.ChannelID,
+		Owner:             m.Owner,
 	}
 }
 

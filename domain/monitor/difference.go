@@ -52,6 +52,9 @@ func Differences(before, after Monitor) (all []Difference) {
 	all = compare(all, "config", valuesOf(before.Config.inUTC()), valuesOf(after.Config.inUTC()))
 	secret("config.http_headers", before.Config.HeaderNames != after.Config.HeaderNames || !maps.Equal(before.StreamSecret.Headers, after.StreamSecret.Headers))
 	secret("config.token_url", before.Config.HasTokenURL == after.Config.HasTokenURL && before.StreamSecret.TokenURL != after.StreamSecret.TokenURL)
+	if before.Owner != after.Owner {
+		all = append(all, DifferenceOf("owner", before.Owner, after.Owner))
+	}
 	all = compare(all, "labels", valuesOf(before.Labels), valuesOf(after.Labels))
 	return compare(all, "metadata", valuesOf(before.Metadata), valuesOf(after.Metadata))
 }
@@ -76,6 +79,17 @@ func valuesOf(v any) (fields map[string]any) {
 		return nil // it has no fields that could be compared
 	}
 	return fields
+}
+
+// DifferenceOf is the difference of a field that is a text; an empty one is null.
+func DifferenceOf(field, before, after string) Difference {
+	orNull := func(text string) any {
+		if text == "" {
+			return nil
+		}
+		return text
+	}
+	return Difference{field, orNull(before), orNull(after)}
 }
 
 // compare adds the differences of two objects. null is as good as missing, and an object as good as its fields.

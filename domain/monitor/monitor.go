@@ -35,6 +35,7 @@ type Monitor struct {
 	UpdatedAt    time.Time // changes with every report and every launch
 	EndedAt      time.Time // zero while active
 	ChannelID    string    // of the channel that has found or adopted it, a UUID; empty: none
+	Owner        string    // the file that keeps it (section 19.8), at most MaxOwner characters; empty: none
 
 	// RecordParkedSince is since when its incidents and its history cannot be stored
 	// (section 16.3); zero: they are.

@@ -49,7 +49,6 @@ type Destination struct {
 const (
 	MaxName    = 100  // characters of a name
 	MaxComment = 500  // characters of a comment
-	MaxOwner   = 100  // characters of an owner, on one line
 	MaxValue   = 2048 // bytes of a field of a destination
 	MaxListed  = 100  // entries of each list
 )
@@ -208,7 +207,7 @@ func checkText(problems []error, field, text string, shortest, longest int) []er
 }
 
 func checkOwner(problems []error, owner string) []error {
-	return addError(problems, monitor.CheckLine("owner", owner, 0, MaxOwner))
+	return addError(problems, monitor.CheckLine("owner", owner, 0, monitor.MaxOwner))
 }
 
 func addError(problems []error, err error) []error {

@@ -296,7 +296,7 @@ func TestAnIncidentMatchesByEveryConditionThatItHasHad(t *testing.T) {
 func TestALongOwnerIsRefused(t *testing.T) {
 	d, r := destination("a", notify.Ntfy), notify.Route{Name: "a"}
 	s := notify.Silence{StartsAt: at(0), EndsAt: at(60), CreatedBy: "ann"}
-	for owner, fields := range map[string][]string{strings.Repeat("é", notify.MaxOwner): nil, strings.Repeat("é", notify.MaxOwner+1): {"owner"}, "a\nb": {"owner"}} {
+	for owner, fields := range map[string][]string{strings.Repeat("é", monitor.MaxOwner): nil, strings.Repeat("é", monitor.MaxOwner+1): {"owner"}, "a\nb": {"owner"}} {
 		d.Owner, r.Owner, s.Owner = owner, owner, owner
 		expectWrong(t, d.Check(), fields...)
 		expectWrong(t, r.Check(), fields...)

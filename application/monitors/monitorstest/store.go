@@ -64,6 +64,13 @@ func (s *Store) FindIdempotent(ctx context.Context, key monitors.Digest) (*monit
 	return call(ctx, s, "FindIdempotent", func() (*monitors.IdempotencyRecord, error) { return s.Next.FindIdempotent(ctx, key) })
 }
 
+// EndedOf implements monitors.RegistrationStore.
+func (s *Store) EndedOf(ctx context.Context, owner string, streams []monitor.StreamURL) (map[monitor.StreamURL]monitor.Monitor, error) {
+	return call(ctx, s, "EndedOf", func() (map[monitor.StreamURL]monitor.Monitor, error) {
+		return s.Next.EndedOf(ctx, owner, streams)
+	})
+}
+
 // ActiveStreams implements monitors.AdmissionReader.
 func (s *Store) ActiveStreams(ctx context.Context, streams []monitor.StreamURL) (watched map[monitor.StreamURL]monitor.ID, active int, err error) {
 	active, err = call(ctx, s, "ActiveStreams", func() (n int, err error) {

@@ -13,12 +13,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/stream-monitor/stream-monitor/adapters/apiclient"
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
 	"github.com/stream-monitor/stream-monitor/adapters/postgres/postgrestest"
+	"github.com/stream-monitor/stream-monitor/application/channels"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/application/monitors/monitorstest"
@@ -55,16 +57,18 @@ func newSystem(t *testing.T) *system {
 	s := &system{t: t, store: server.Store(t), env: map[string]string{"SLACK_TOKEN": "xoxb-1"}}
 	id := func() string { return uuid.Must(uuid.NewV7()).String() }
 	log := slog.New(slog.NewTextHandler(&s.log, nil))
-	monitors, err := monitors.NewServices(s.store, &monitorstest.WorkerManager{}, monitorstest.CallbackPolicy(func(monitor.CallbackURL) error { return nil }), &monitorstest.TestSender{},
+	watched, err := monitors.NewServices(s.store, &monitorstest.WorkerManager{}, monitorstest.CallbackPolicy(func(monitor.CallbackURL) error { return nil }), &monitorstest.TestSender{},
 		monitors.Config{NewUUID: func() [16]byte { return uuid.Must(uuid.NewV7()) }, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
+	forChannels := monitors.NewForChannels(watched, nil)
 	routes, err := routing.NewServices(s.store, routing.Config{NewID: id, Test: struct{ routing.TestSender }{}, Replay: s.store, Subjects: s.store})
 	if err != nil {
 		t.Fatal(err)
 	}
-	api, err := httpapi.New(httpapi.Services{Monitors: monitors, Routing: routes}, func(context.Context) error { return nil }, httpapi.Config{APIKey: "a", InternalAPIKey: "b", Log: log})
+	finder := channels.NewDiscovery(s.store, channels.DiscoveryConfig{Registrar: forChannels, Now: time.Now, Log: log})
+	api, err := httpapi.New(httpapi.Services{Monitors: watched, Routing: routes, Channels: channels.NewService(s.store, finder, id)}, func(context.Context) error { return nil }, httpapi.Config{APIKey: "a", InternalAPIKey: "b", Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -332,15 +336,18 @@ func TestAFailureSaysHowFarItCame(t *testing.T) {
 	}
 }
 
-// TestTheExampleOfTheDocumentationCanBeRead reads every YAML block of the page.
-func TestTheExampleOfTheDocumentationCanBeRead(t *testing.T) {
-	page, err := os.ReadFile("../../../../docs/operations/notifications.md")
-	if err != nil {
-		t.Fatal(err)
+// TestTheExamplesOfTheDocumentationCanBeApplied applies every YAML block of the pages.
+func TestTheExamplesOfTheDocumentationCanBeApplied(t *testing.T) {
+	var blocks [][][]byte
+	for _, name := range []string{"notifications.md", "as-code.md"} {
+		page, err := os.ReadFile("../../../../docs/operations/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks = append(blocks, regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllSubmatch(page, -1)...)
 	}
-	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllSubmatch(page, -1)
-	if len(blocks) == 0 {
-		t.Error("the page has no file")
+	if len(blocks) < 2 {
+		t.Error("a page has no file")
 	}
 	for _, block := range blocks {
 		f, err := applier.Read(block[1], func(name string) (string, bool) { return "https://example.com/" + strings.ToLower(name), true })
@@ -352,4 +359,189 @@ func TestTheExampleOfTheDocumentationCanBeRead(t *testing.T) {
 			t.Errorf("%v in\n%s", err, block[1])
 		}
 	}
+}
+
+// evening is a file with streams: two in need of a route, one with a callback, and a channel.
+const evening = `
+owner: ops/evening.yaml
+destinations:
+  - {name: operations, kind: slack, config: {channel: C1}, secrets: {bot_token: "${SLACK_TOKEN}"}}
+routes:
+  - {default: true, destinations: [operations]}
+channels:
+  - {channel: "@example", callback_url: null, config: {preset: talk}, labels: {team: 7}}
+monitors:
+  - stream_url: https://youtu.be/AAAAAAAAAAA
+    callback_url: null
+    labels: {team: a}
+    metadata: {channel_name: 朝}
+  - stream_url: https://www.youtube.com/watch?v=BBBBBBBBBBB
+    callback_url: "https://example.com/hook?token=${HOOK_TOKEN}"
+    config: {blackout_threshold_sec: 20, detectors: {freeze: {}}}
+  - {stream_url: "hls+https://live.example.com/a", callback_url: null, config: {http_headers: {authorization: "Bearer ${SLACK_TOKEN}"}}}
+`
+
+const eveningMade = `
++ destination "operations"
+~ default route: destinations, owner
++ channel "https://www.youtube.com/@example"
++ monitor "https://www.youtube.com/watch?v=AAAAAAAAAAA"
++ monitor "https://www.youtube.com/watch?v=BBBBBBBBBBB"
++ monitor "hls+https://live.example.com/a"`
+
+func newEvening(t *testing.T) *system {
+	t.Helper()
+	s := newSystem(t)
+	s.env["HOOK_TOKEN"] = "hook-1"
+	s.expect(evening, applier.Options{DryRun: true}, eveningMade, "dry run: 6 changes would be made; nothing was stored")
+	s.expect(evening, applier.Options{}, eveningMade, "6 changes made")
+	s.expect(evening, applier.Options{Prune: true}, "", "nothing to change")
+	return s
+}
+
+func TestStreamsAreMadeAndChangedAsAFileHasThem(t *testing.T) { // section 19.8
+	s := newEvening(t)
+	s.env["HOOK_TOKEN"] = "hook-2"
+	changed := strings.NewReplacer("{team: a}", "{show: night}", "blackout_threshold_sec: 20, ", "", "preset: talk", "preset: music", "team: 7", "team: 8").Replace(evening)
+	got, _, err := s.apply(changed, applier.Options{DryRun: true})
+	if err != nil || !strings.Contains(got, `config.preset talk → music`) || !strings.Contains(got, `labels.team 7 → 8`) {
+		t.Errorf("the channel: %s, %v", got, err)
+	}
+	const monitors = `
+~ monitor "https://www.youtube.com/watch?v=AAAAAAAAAAA": labels.show none → night, labels.team a → none
+~ monitor "https://www.youtube.com/watch?v=BBBBBBBBBBB": callback_url, config.blackout_threshold_sec 20 → 30
+`
+	if _, said, _ := strings.Cut(got, "\n"); strings.TrimSpace(said) != strings.TrimSpace(monitors) || strings.Contains(got, "hook") {
+		t.Errorf("the monitors: %s, want %s", said, monitors)
+	}
+	if _, _, err := s.apply(changed, applier.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	s.expect(changed, applier.Options{}, "", "nothing to change")
+}
+
+func TestStreamsOfAFileAreStoppedOnlyIfThatIsMeant(t *testing.T) { // section 19.8
+	s := newEvening(t)
+	s.create("/monitors", `{"stream_url": "https://youtu.be/CCCCCCCCCCC", "callback_url": null}`)
+	without, _, _ := strings.Cut(evening, "channels:")
+	few := without + "monitors:\n  - {stream_url: https://youtu.be/AAAAAAAAAAA, labels: {team: a}, metadata: {channel_name: 朝}}\n"
+	s.expect(few, applier.Options{}, "", "nothing to change")
+	const lines = `
+- channel "https://www.youtube.com/@example"
+- monitor "hls+https://live.example.com/a"
+- monitor "https://www.youtube.com/watch?v=BBBBBBBBBBB"`
+	s.expect(few, applier.Options{Prune: true, DryRun: true}, lines, "dry run: 3 changes would be made; nothing was stored")
+	if _, _, err := s.apply(few, applier.Options{Prune: true}); err == nil || !strings.Contains(err.Error(), "3 of 3 changes end a watch") {
+		t.Errorf("without yes: %v", err)
+	}
+	s.expect(few, applier.Options{Prune: true, DryRun: true}, lines, "dry run: 3 changes would be made; nothing was stored")
+	s.expect(few, applier.Options{Prune: true, Yes: true}, lines, "3 changes made")
+	// What the file gets back is registered again.
+	s.expect(evening, applier.Options{}, `
++ channel "https://www.youtube.com/@example"
++ monitor "https://www.youtube.com/watch?v=BBBBBBBBBBB"
++ monitor "hls+https://live.example.com/a"`, "3 changes made")
+}
+
+func TestWhatHasEndedIsNotRegisteredAgain(t *testing.T) { // section 19.8
+	s := newEvening(t)
+	s.end("AAAAAAAAAAA")
+	s.env["HOOK_TOKEN"] = "hook-2"
+	_, said, err := s.apply(evening, applier.Options{DryRun: true})
+	if err != nil || !strings.HasPrefix(said, "1 that ops/evening.yaml has kept have ended, and are not registered again\n") {
+		t.Errorf("%s, %v", said, err)
+	}
+	later := strings.Replace(evening, "    labels: {team: a}", "    config: {scheduled_start_time: 2999-01-01T00:00:00Z}", 1)
+	s.env["HOOK_TOKEN"] = "hook-1"
+	s.expect(later, applier.Options{}, `+ monitor "https://www.youtube.com/watch?v=AAAAAAAAAAA"`, "1 changes made")
+}
+
+// end stops the monitor whose stream URL has a text, as a person does.
+func (s *system) end(text string) {
+	s.t.Helper()
+	var page struct {
+		Monitors []struct {
+			ID string `json:"monitor_id"`
+		}
+	}
+	err := s.calls.Call(s.t.Context(), "GET", "/api/v1/monitors?q="+text, nil, &page)
+	if err == nil {
+		err = s.calls.Call(s.t.Context(), "DELETE", "/api/v1/monitors/"+page.Monitors[0].ID, nil, nil)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func TestStreamsThatNoFileKeepsAreAdoptedOnDemand(t *testing.T) { // section 19.8
+	s := newSystem(t)
+	s.env["HOOK_TOKEN"] = "hook-1"
+	s.create("/monitors", `{"stream_url": "https://youtu.be/BBBBBBBBBBB", "callback_url": "https://example.com/hook?token=hook-1"}`)
+	s.create("/channels", `{"channel": "@Example", "callback_url": "https://example.com/"}`)
+	_, _, err := s.apply(evening, applier.Options{})
+	requireProblems(t, err, `channel "https://www.youtube.com/@example": owner is that of no file`, `monitor "https://www.youtube.com/watch?v=BBBBBBBBBBB": owner is that of no file`)
+	got, _, err := s.apply(evening, applier.Options{Adopt: true})
+	if err != nil || !strings.Contains(got, `~ monitor "https://www.youtube.com/watch?v=BBBBBBBBBBB": config.blackout_threshold_sec 30 → 20, config.detectors none → {"freeze"`) || !strings.Contains(got, "owner none → ops/evening.yaml") {
+		t.Errorf("%s, %v", got, err)
+	}
+	_, _, err = s.apply("owner: other.yaml\nmonitors: [{stream_url: https://youtu.be/BBBBBBBBBBB}]", applier.Options{Adopt: true})
+	requireProblems(t, err, `monitor "https://www.youtube.com/watch?v=BBBBBBBBBBB": owner is "ops/evening.yaml"`)
+}
+
+func TestWrongStreamsOfAFileAreNamedBeforeAnythingIsChanged(t *testing.T) { // section 19.8
+	s := newSystem(t)
+	_, _, err := s.apply(evening, applier.Options{})
+	requireProblems(t, err, `monitor "https://www.youtube.com/watch?v=BBBBBBBBBBB": callback_url: the environment has no HOOK_TOKEN`)
+	s.env["HOOK_TOKEN"] = "hook-1"
+	wrong := strings.NewReplacer("detectors: {freeze: {}}", "colour: red", "{team: a}", "{Team: a}").Replace(evening)
+	before := s.store.RoutingVersion(t)
+	_, _, err = s.apply(wrong, applier.Options{})
+	requireProblems(t, err, `monitor "https://www.youtube.com/watch?v=AAAAAAAAAAA": labels`, `monitor "https://www.youtube.com/watch?v=BBBBBBBBBBB": config."colour" is not a field`)
+	if s.store.RoutingVersion(t) != before {
+		t.Error("a refused file has changed something")
+	}
+	_, err = applier.Read([]byte("owner: x\nmonitors: [7, {callback_url: null}, {stream_url: https://youtu.be/AAAAAAAAAAA}, {stream_url: \"https://www.youtube.com/watch?v=AAAAAAAAAAA\"}]\nchannels: [{channel: x y}]"), s.lookup)
+	requireProblems(t, err, `monitor 1: accepted are fields`, `monitor 2: stream_url`, `monitor "https://www.youtube.com/watch?v=AAAAAAAAAAA" is there twice`, `channel "x y": channel`)
+}
+
+func TestWhatIsExportedIsAppliedWithoutAChange(t *testing.T) { // section 19.8
+	s := newSystem(t)
+	s.env["HOOK_TOKEN"] = "hook-1"
+	s.expect(whole, applier.Options{}, created, "9 changes made")
+	_, streams, _ := strings.Cut(evening, "channels:")
+	if _, _, err := s.apply("owner: ops/notifications.yaml\nchannels:"+streams, applier.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	s.create("/destinations", `{"name": "other", "kind": "discord", "secrets": {"webhook_url": "https://discord.example/x"}, "owner": "other.yaml"}`)
+	s.create("/destinations", `{"name": "by hand", "kind": "discord", "secrets": {"webhook_url": "https://discord.example/x"}, "enabled": false}`)
+	s.create("/routes", `{"name": "by hand", "match": {"labels": {"team": "a"}}, "windows": [{"weekdays": ["mon"], "start": "02:00", "end": "04:00", "timezone": "Asia/Tokyo"}], "repeat_sec": 600}`)
+	s.create("/silences", `{"match": {}, "to": "2999-01-01T00:00:00Z", "by": "ann"}`)
+	s.create("/monitors", `{"stream_url": "https://youtu.be/DDDDDDDDDDD", "callback_url": null, "config": {"preset": "music", "silence_threshold_sec": 20, "scheduled_start_time": "2999-01-01T00:00:00Z", "detectors": {"freeze": null}}}`)
+	var file, said bytes.Buffer
+	if err := applier.Export(t.Context(), s.calls, "ops/notifications.yaml", &file, &said); err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{"xoxb", "hook-1", "Bearer", "discord.example"} {
+		if strings.Contains(file.String(), secret) {
+			t.Errorf("the file has the secret %s:\n%s", secret, file.String())
+		}
+	}
+	if want := "left out: 1 destinations that other files keep\nleft out: 1 silences without a comment of their own, or until a recovery\n"; !strings.HasSuffix(said.String(), want) {
+		t.Errorf("said is %s, want %s", said.String(), want)
+	}
+	clear(s.env) // no secret is needed
+	got, _, err := s.apply(file.String(), applier.Options{Adopt: true})
+	const adopted = `
+~ destination "by hand": owner
+~ route "by hand": owner
+~ monitor "https://www.youtube.com/watch?v=DDDDDDDDDDD": owner none → ops/notifications.yaml`
+	if err != nil || strings.TrimSpace(got) != strings.TrimSpace(adopted) {
+		t.Errorf("applied to the same gateway: %s, %v\n%s", got, err, file.String())
+	}
+	s.expect(file.String(), applier.Options{Prune: true}, "", "nothing to change")
+	var again bytes.Buffer
+	if err := applier.Export(t.Context(), s.calls, "ops/notifications.yaml", &again, io.Discard); err != nil || again.String() != file.String() {
+		t.Errorf("exported again: %v\n%s", err, again.String())
+	}
+	t.Log(file.String())
 }

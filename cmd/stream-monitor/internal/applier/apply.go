@@ -19,6 +19,8 @@ type Gateway interface {
 type Options struct {
 	DryRun bool // only shows the differences
 	Prune  bool // also deletes what has the file's owner and is not in it
+	Adopt  bool // also keeps what is in the file and has no owner
+	Yes    bool // carries out changes that end a watch; else nothing is done if there is one
 }
 
 // change is one difference between the file and the gateway.
@@ -27,6 +29,8 @@ type change struct {
 	name   string
 	fields []string // that differ
 	do     func(ctx context.Context) error
+	routes bool // it changes who is told
+	stops  bool // it ends a watch
 }
 
 func (c change) String() string {
@@ -41,8 +45,8 @@ func (c change) String() string {
 // that could have been found before. Errors: Problems of the file with what the gateway
 // has; a call failed.
 func Apply(ctx context.Context, gateway Gateway, f File, o Options, results, messages io.Writer) error {
-	p := &plan{gateway: patient{gateway, messages}, file: f, prune: o.Prune}
-	if err := p.current.read(ctx, p.gateway); err != nil {
+	p := &plan{gateway: patient{gateway, messages}, file: f, prune: o.Prune, adopt: o.Adopt}
+	if err := p.current.read(ctx, p.gateway, f.Owner); err != nil {
 		return err
 	}
 	if err := p.compare(ctx); err != nil {
@@ -51,9 +55,15 @@ func Apply(ctx context.Context, gateway Gateway, f File, o Options, results, mes
 	if p.spared > 0 {
 		fmt.Fprintf(messages, "%d that %s has kept are not in the file; --prune deletes them\n", p.spared, f.Owner)
 	}
+	if p.over > 0 {
+		fmt.Fprintf(messages, "%d that %s has kept have ended, and are not registered again\n", p.over, f.Owner)
+	}
 	if len(p.changes) == 0 {
 		fmt.Fprintln(messages, "nothing to change")
 		return nil
+	}
+	if stops := p.stops(); stops > 0 && !o.DryRun && !o.Yes {
+		return fmt.Errorf("%d of %d changes end a watch, and nothing was changed: look at them with --dry-run, and add --yes if they are meant", stops, len(p.changes))
 	}
 	for n, c := range p.changes {
 		fmt.Fprintln(results, c)
@@ -89,12 +99,14 @@ type plan struct {
 	gateway patient
 	file    File
 	prune   bool
+	adopt   bool
 	current currentState
 
 	problems Problems
 	changes  []change
 	last     []change // deletions of destinations, which come after all else
 	spared   int      // that only prune would delete
+	over     int      // monitors and channels of the file that have ended
 }
 
 // compare finds all changes. Errors: Problems; a call failed.
@@ -111,10 +123,22 @@ func (p *plan) compare(ctx context.Context) error {
 	}
 	p.compareRoutes()
 	p.compareDuty()
+	for n := range p.changes {
+		p.changes[n].routes = true
+	}
 	p.compareSilences()
+	if err := p.compareWatched(ctx); err != nil {
+		return err
+	}
+	if len(p.problems) > 0 {
+		return p.problems
+	}
 	p.changes = append(p.changes, p.last...)
 	return nil
 }
+
+// keeps reports whether the file may change what has an owner.
+func (p *plan) keeps(owner string) bool { return owner == p.file.Owner || owner == "" && p.adopt }
 
 // checkNames finds names of destinations that nobody has, and names that something has
 // that the file does not keep.
@@ -131,8 +155,14 @@ func (p *plan) checkNames() {
 		if d.Fallback != "" && !known[d.Fallback] {
 			refuse("destination %q: fallback is %q, but no destination has that name", d.Name, d.Fallback)
 		}
-		if stored := p.current.destination(d.Name); stored != nil && stored.Owner != p.file.Owner {
-			refuse("destination %q: %s; give it another name, or delete that one", d.Name, keptBy(stored.Owner))
+		stored := p.current.destination(d.Name)
+		if stored != nil && !p.keeps(stored.Owner) {
+			refuse("destination %q: %s", d.Name, keptBy(stored.Owner))
+		}
+		for _, secret := range d.Kept {
+			if stored == nil || !slices.Contains(stored.Secrets, secret) {
+				refuse("destination %q: secrets.%s is null, which keeps what is stored, but nothing is; give it a value", d.Name, secret)
+			}
 		}
 	}
 	for n, r := range p.file.Routes {
@@ -146,9 +176,9 @@ func (p *plan) checkNames() {
 			}
 		}
 		switch stored := p.current.route(r); {
-		case stored == nil, stored.Owner == p.file.Owner, stored.Default && stored.Owner == "":
+		case stored == nil, p.keeps(stored.Owner), stored.Default && stored.Owner == "":
 		default:
-			refuse("%s: %s; give it another name, or delete that one", prefix, keptBy(stored.Owner))
+			refuse("%s: %s", prefix, keptBy(stored.Owner))
 		}
 	}
 	p.checkDuty(known, refuse)
@@ -157,9 +187,9 @@ func (p *plan) checkNames() {
 
 func keptBy(owner string) string {
 	if owner == "" {
-		return "one that no file keeps has the name"
+		return "one that no file keeps has the name; give it another name, delete that one, or keep it from now on with --adopt"
 	}
-	return fmt.Sprintf("one that %q keeps has the name", owner)
+	return fmt.Sprintf("one that %q keeps has the name; give it another name, or delete that one", owner)
 }
 
 // isSpared reports whether an element that is not in the file stays: because another keeps

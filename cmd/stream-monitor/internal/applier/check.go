@@ -16,11 +16,7 @@ func (f File) check(p *Problems) {
 	seen := map[string]bool{}
 	add := func(prefix string, wrong ...error) {
 		for _, err := range wrong {
-			text := err.Error()
-			if coded, is := errors.AsType[*monitor.Error](err); is {
-				text = coded.Message
-			}
-			*p = append(*p, prefix+": "+text)
+			*p = append(*p, prefix+": "+messageOf(err))
 		}
 	}
 	once := func(prefix string) {
@@ -32,7 +28,11 @@ func (f File) check(p *Problems) {
 	for n, d := range f.Destinations {
 		prefix := label("destination", d.Name, n)
 		once(prefix)
-		add(prefix, d.Check()...)
+		if len(d.Kept) > 0 {
+			add(prefix, d.CheckWithoutSecrets()...)
+		} else {
+			add(prefix, d.Check()...)
+		}
 		if d.Name != "" && d.Fallback == d.Name {
 			*p = append(*p, prefix+": fallback is the destination itself")
 		}
@@ -70,6 +70,14 @@ func (f File) check(p *Problems) {
 		}
 		add(prefix, s.Check(time.Time{})...)
 	}
+}
+
+// messageOf returns the text of an error without its code.
+func messageOf(err error) string {
+	if coded, is := errors.AsType[*monitor.Error](err); is {
+		return coded.Message
+	}
+	return err.Error()
 }
 
 const defaultRoute = "default route"

@@ -16,6 +16,8 @@ type currentState struct {
 	silences     []routing.SilenceWithState
 	duty         notify.Duty
 
+	watched map[string][]watched // monitors and channels of the owner, by the name of their list
+
 	ids map[string]string // of destinations by name; those that are created are added
 }
 
@@ -27,7 +29,8 @@ type destination struct {
 	Changed []string `json:"changed"` // by a change
 }
 
-func (s *currentState) read(ctx context.Context, gateway Gateway) error {
+// read reads everything, but of monitors those of owner alone; empty: all.
+func (s *currentState) read(ctx context.Context, gateway Gateway, owner string) error {
 	var answer struct {
 		Destinations []destination
 		Routes       []notify.Route
@@ -42,7 +45,13 @@ func (s *currentState) read(ctx context.Context, gateway Gateway) error {
 	if err := gateway.Call(ctx, http.MethodGet, dutyPath, nil, &duty); err != nil {
 		return err
 	}
-	*s = currentState{answer.Destinations, answer.Routes, answer.Silences, duty, map[string]string{}}
+	*s = currentState{answer.Destinations, answer.Routes, answer.Silences, duty, map[string][]watched{}, map[string]string{}}
+	for _, of := range watchedLists {
+		var err error
+		if s.watched[of.name], err = readWatched(ctx, gateway, of, owner); err != nil {
+			return err
+		}
+	}
 	for _, d := range s.destinations {
 		s.ids[d.Name] = d.ID
 	}
@@ -61,11 +70,11 @@ func (s *currentState) route(r notify.Route) *notify.Route {
 	})
 }
 
-// silence returns the silence that a silence of the owner's file is: the one that has not
+// silence returns the silence that a silence of a file is, among those that it keeps: the one that has not
 // ended, else the newest; nil: it is new.
-func (s *currentState) silence(of notify.Silence, owner string) *routing.SilenceWithState {
+func (s *currentState) silence(of notify.Silence, keeps func(owner string) bool) *routing.SilenceWithState {
 	is := func(stored routing.SilenceWithState) bool {
-		return stored.Owner == owner && stored.Comment == of.Comment
+		return keeps(stored.Owner) && stored.Comment == of.Comment
 	}
 	if lasting := find(s.silences, func(stored routing.SilenceWithState) bool { return is(stored) && stored.State != ended }); lasting != nil {
 		return lasting

@@ -20,7 +20,7 @@ func (p *plan) compareDestinations(ctx context.Context) error {
 		name := label("destination", d.Name, 0)
 		stored := p.current.destination(d.Name)
 		if stored == nil {
-			p.changes = append(p.changes, change{'+', name, nil, func(ctx context.Context) error {
+			p.changes = append(p.changes, change{sign: '+', name: name, do: func(ctx context.Context) error {
 				var created destination
 				err := p.gateway.Call(ctx, http.MethodPost, destinationsPath, p.destinationBody(d, nil), &created)
 				p.current.ids[created.Name] = created.ID
@@ -42,7 +42,7 @@ func (p *plan) compareDestinations(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		if len(answer.Changed) > 0 {
-			p.changes = append(p.changes, change{'~', name, answer.Changed, func(ctx context.Context) error {
+			p.changes = append(p.changes, change{sign: '~', name: name, fields: answer.Changed, do: func(ctx context.Context) error {
 				return p.gateway.Call(ctx, http.MethodPatch, path, p.destinationBody(d, stored), nil)
 			}})
 		}
@@ -56,7 +56,7 @@ func (p *plan) compareDestinations(ctx context.Context) error {
 		if slices.ContainsFunc(p.file.Destinations, isKept) || p.isSpared(d.Owner) {
 			continue
 		}
-		p.last = append(p.last, change{'-', label("destination", d.Name, 0), nil, func(ctx context.Context) error {
+		p.last = append(p.last, change{sign: '-', name: label("destination", d.Name, 0), do: func(ctx context.Context) error {
 			return p.gateway.Call(ctx, http.MethodDelete, destinationsPath+"/"+d.ID, nil, nil)
 		}})
 	}
@@ -65,7 +65,7 @@ func (p *plan) compareDestinations(ctx context.Context) error {
 
 // fallback sets a fallback that did not exist when the plan was made.
 func (p *plan) fallback(d Destination) change {
-	return change{'~', label("destination", d.Name, 0), []string{"fallback"}, func(ctx context.Context) error {
+	return change{sign: '~', name: label("destination", d.Name, 0), fields: []string{"fallback"}, do: func(ctx context.Context) error {
 		body := map[string]any{"fallback": p.current.ids[d.Fallback]}
 		return p.gateway.Call(ctx, http.MethodPatch, destinationsPath+"/"+p.current.ids[d.Name], body, nil)
 	}}
@@ -80,7 +80,7 @@ func (p *plan) destinationBody(d Destination, stored *destination) map[string]an
 			config[name] = nil
 		}
 		for _, name := range stored.Secrets {
-			if name != "previous_signing_key" {
+			if name != "previous_signing_key" && !slices.Contains(d.Kept, name) {
 				secrets[name] = nil
 			}
 		}

@@ -38,8 +38,8 @@ func (p *plan) checkDuty(known map[string]bool, refuse func(format string, args 
 			refuse("%s: destination is %q, but no destination has that name", label("duty", person.Name, n), person.DestinationID)
 		}
 	}
-	if stored := p.current.duty; len(stored.People) > 0 && stored.Owner != p.file.Owner {
-		refuse("duty: another file, or nobody, keeps the plan that is there (owner %q); remove its people, or leave duty out", stored.Owner)
+	if stored := p.current.duty; len(stored.People) > 0 && !p.keeps(stored.Owner) {
+		refuse("duty: another file, or nobody, keeps the plan that is there (owner %q); remove its people, leave duty out, or keep it from now on with --adopt", stored.Owner)
 	}
 }
 
@@ -47,7 +47,7 @@ func (p *plan) compareDuty() {
 	stored := p.current.duty
 	if p.file.Duty == nil {
 		if len(stored.People) > 0 && !p.isSpared(stored.Owner) {
-			p.changes = append(p.changes, change{'-', "duty", nil, func(ctx context.Context) error { return p.changeDuty(ctx, nil, nil) }})
+			p.changes = append(p.changes, change{sign: '-', name: "duty", do: func(ctx context.Context) error { return p.changeDuty(ctx, nil, nil) }})
 		}
 		return
 	}
@@ -59,7 +59,7 @@ func (p *plan) compareDuty() {
 	if len(stored.People) == 0 {
 		sign = '+'
 	}
-	p.changes = append(p.changes, change{sign, "duty", differing, func(ctx context.Context) error {
+	p.changes = append(p.changes, change{sign: sign, name: "duty", fields: differing, do: func(ctx context.Context) error {
 		people := []map[string]any{}
 		for _, person := range *p.file.Duty {
 			people = append(people, map[string]any{"name": person.Name, "destination_id": p.current.ids[person.DestinationID], "windows": append([]notify.Window{}, person.Windows...)})

@@ -25,13 +25,16 @@ type File struct {
 	Routes       []notify.Route   // Destinations are names. The default route has no name
 	Silences     []notify.Silence // a comment tells a silence from the others
 	Duty         *[]notify.Person // the weekly plan; DestinationID is a name. nil: the file keeps none
+
+	Watched map[string][]Registration // monitors and channels, by the name of their list
 }
 
 // Destination is a destination of a file. Its Fallback is a name.
 type Destination struct {
 	notify.Destination
 
-	Enabled *bool // nil: it stays as it is
+	Enabled *bool    // nil: it stays as it is
+	Kept    []string // names of secrets that stay as they are
 }
 
 // text is a string, or a number or boolean as it is written.
@@ -46,6 +49,26 @@ func (t *text) UnmarshalJSON(raw []byte) error {
 		return errors.New("accepted is text")
 	}
 	*t = text(raw)
+	return nil
+}
+
+// secrets are texts by name; null keeps what is stored.
+type secrets struct{ of *Destination }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *secrets) UnmarshalJSON(raw []byte) error {
+	var all map[string]*text
+	if json.Unmarshal(raw, &all) != nil {
+		return errors.New("accepted are fields whose values are texts, or null for one that stays as it is")
+	}
+	s.of.Secrets = map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if all[name] == nil {
+			s.of.Kept = append(s.of.Kept, name)
+			continue
+		}
+		s.of.Secrets[name] = string(*all[name])
+	}
 	return nil
 }
 
@@ -128,8 +151,10 @@ func Read(raw []byte, lookup func(name string) (string, bool)) (File, error) {
 	}
 	var p Problems
 	var f File
-	var destinations, routes, silences, people []json.RawMessage
-	given := readObject(&p, "", asJSON, fields{"owner": (*text)(&f.Owner), "destinations": &destinations, "routes": &routes, "silences": &silences, "duty": &people})
+	var destinations, routes, silences, people, monitors, channels []json.RawMessage
+	given := readObject(&p, "", asJSON, fields{
+		"owner": (*text)(&f.Owner), "destinations": &destinations, "routes": &routes, "silences": &silences, "duty": &people, "monitors": &monitors, "channels": &channels,
+	})
 	if f.Owner == "" {
 		p = append(p, "owner is missing: it names the file, so that another one does not change what this one keeps")
 	}
@@ -137,9 +162,11 @@ func Read(raw []byte, lookup func(name string) (string, bool)) (File, error) {
 		d := Destination{Destination: notify.Destination{Language: notify.English}}
 		readObject(&p, nameOf("destination", "name", n, raw)+": ", raw, fields{
 			"name": (*text)(&d.Name), "kind": (*text)(&d.Kind), "language": (*text)(&d.Language), "config": (*texts)(&d.Config),
-			"secrets": (*texts)(&d.Secrets), "fallback": (*text)(&d.Fallback), "enabled": &d.Enabled,
+			"secrets": &secrets{&d}, "fallback": (*text)(&d.Fallback), "enabled": &d.Enabled,
 		})
-		d.expand(&p, lookup)
+		for _, secret := range slices.Sorted(maps.Keys(d.Secrets)) {
+			d.Secrets[secret] = expand(&p, fmt.Sprintf("destination %q: secrets.%s", d.Name, secret), d.Secrets[secret], lookup)
+		}
 		f.Destinations = append(f.Destinations, d)
 	}
 	for n, raw := range routes {
@@ -168,6 +195,9 @@ func Read(raw []byte, lookup func(name string) (string, bool)) (File, error) {
 	if slices.Contains(given, "duty") {
 		f.Duty = readPeople(&p, people)
 	}
+	f.Watched = map[string][]Registration{
+		listOfChannels.name: readRegistrations(&p, listOfChannels, channels, lookup), listOfMonitors.name: readRegistrations(&p, listOfMonitors, monitors, lookup),
+	}
 	f.check(&p)
 	if len(p) > 0 {
 		slices.Sort(p)
@@ -186,23 +216,20 @@ func nameOf(noun, field string, n int, raw []byte) string {
 	return fmt.Sprintf("%s %d", noun, n+1)
 }
 
-// variable matches ${NAME} in a secret.
+// variable matches ${NAME} in a text.
 var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
-// expand replaces the variables in the secrets. A missing or empty one is a problem, whose
-// text names the variable.
-func (d *Destination) expand(p *Problems, lookup func(string) (string, bool)) {
-	for _, name := range slices.Sorted(maps.Keys(d.Secrets)) {
-		d.Secrets[name] = variable.ReplaceAllStringFunc(d.Secrets[name], func(found string) string {
-			wanted := variable.FindStringSubmatch(found)[1]
-			value, is := lookup(wanted)
-			if !is || value == "" {
-				*p = append(*p, fmt.Sprintf("destination %q: secrets.%s: the environment has no %s", d.Name, name, wanted))
-				return "missing"
-			}
-			return value
-		})
-	}
+// expand replaces the variables in a text. A missing or empty one is a problem, whose text names the variable.
+func expand(p *Problems, field, text string, lookup func(string) (string, bool)) string {
+	return variable.ReplaceAllStringFunc(text, func(found string) string {
+		wanted := variable.FindStringSubmatch(found)[1]
+		value, is := lookup(wanted)
+		if !is || value == "" {
+			*p = append(*p, fmt.Sprintf("%s: the environment has no %s", field, wanted))
+			return "missing"
+		}
+		return value
+	})
 }
 
 // readObject reads the fields of a JSON object, and names those that have a value. It adds a

@@ -15,7 +15,7 @@ func (p *plan) compareRoutes() {
 	for _, r := range p.file.Routes {
 		stored := p.current.route(r)
 		if stored == nil {
-			p.changes = append(p.changes, change{'+', label("route", r.Name, 0), nil, func(ctx context.Context) error {
+			p.changes = append(p.changes, change{sign: '+', name: label("route", r.Name, 0), do: func(ctx context.Context) error {
 				var created notify.Route
 				err := p.gateway.Call(ctx, http.MethodPost, routesPath, p.routeBody(r), &created)
 				p.current.routes = append(p.current.routes, created)
@@ -28,7 +28,7 @@ func (p *plan) compareRoutes() {
 			name = defaultRoute
 		}
 		if differing := p.routeDifferences(r, *stored); len(differing) > 0 {
-			p.changes = append(p.changes, change{'~', name, differing, func(ctx context.Context) error {
+			p.changes = append(p.changes, change{sign: '~', name: name, fields: differing, do: func(ctx context.Context) error {
 				return p.gateway.Call(ctx, http.MethodPatch, routesPath+"/"+stored.ID, p.routeBody(r), nil)
 			}})
 		}
@@ -48,14 +48,14 @@ func (p *plan) pruneRoutes() (pruned []string) {
 			continue
 		}
 		if r.Default {
-			p.changes = append(p.changes, change{'-', defaultRoute, []string{"destinations"}, func(ctx context.Context) error {
+			p.changes = append(p.changes, change{sign: '-', name: defaultRoute, fields: []string{"destinations"}, do: func(ctx context.Context) error {
 				body := map[string]any{"destinations": []string{}, "on_duty": false, "delay_sec": 0, "repeat_sec": 0, "owner": nil}
 				return p.gateway.Call(ctx, http.MethodPatch, routesPath+"/"+r.ID, body, nil)
 			}})
 			continue
 		}
 		pruned = append(pruned, r.Name)
-		p.changes = append(p.changes, change{'-', label("route", r.Name, 0), nil, func(ctx context.Context) error {
+		p.changes = append(p.changes, change{sign: '-', name: label("route", r.Name, 0), do: func(ctx context.Context) error {
 			return p.gateway.Call(ctx, http.MethodDelete, routesPath+"/"+r.ID, nil, nil)
 		}})
 	}
@@ -90,7 +90,7 @@ func (p *plan) compareOrder(pruned []string) {
 	if slices.Equal(now, wanted) {
 		return
 	}
-	p.changes = append(p.changes, change{'~', "order of routes", wanted, func(ctx context.Context) error {
+	p.changes = append(p.changes, change{sign: '~', name: "order of routes", fields: wanted, do: func(ctx context.Context) error {
 		ids := map[string]string{}
 		for _, r := range p.current.routes {
 			ids[r.Name] = r.ID

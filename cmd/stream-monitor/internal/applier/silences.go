@@ -19,16 +19,16 @@ const (
 func (p *plan) compareSilences() {
 	for _, s := range p.file.Silences {
 		name := label("silence", s.Comment, 0)
-		stored := p.current.silence(s, p.file.Owner)
+		stored := p.current.silence(s, p.keeps)
 		switch {
 		case !s.EndsAt.IsZero() && !s.EndsAt.After(time.Now()): // it is over
 		case stored == nil || stored.State == ended: // somebody has ended it, and the file has it
-			p.changes = append(p.changes, change{'+', name, nil, func(ctx context.Context) error {
+			p.changes = append(p.changes, change{sign: '+', name: name, do: func(ctx context.Context) error {
 				return p.gateway.Call(ctx, http.MethodPost, silencesPath, p.silenceBody(s), nil)
 			}})
 		default:
-			if differing := silenceDifferences(s, stored.Silence); len(differing) > 0 {
-				p.changes = append(p.changes, change{'~', name, differing, func(ctx context.Context) error {
+			if differing := p.silenceDifferences(s, stored.Silence); len(differing) > 0 {
+				p.changes = append(p.changes, change{sign: '~', name: name, fields: differing, do: func(ctx context.Context) error {
 					return p.gateway.Call(ctx, http.MethodPatch, silencesPath+"/"+stored.ID, p.silenceBody(s), nil)
 				}})
 			}
@@ -39,7 +39,7 @@ func (p *plan) compareSilences() {
 		if stored.State == ended || slices.ContainsFunc(p.file.Silences, isKept) || p.isSpared(stored.Owner) {
 			continue
 		}
-		p.changes = append(p.changes, change{'-', label("silence", stored.Comment, 0), nil, func(ctx context.Context) error {
+		p.changes = append(p.changes, change{sign: '-', name: label("silence", stored.Comment, 0), do: func(ctx context.Context) error {
 			return p.gateway.Call(ctx, http.MethodDelete, silencesPath+"/"+stored.ID, nil, nil)
 		}})
 	}
@@ -47,7 +47,7 @@ func (p *plan) compareSilences() {
 
 // silenceDifferences names the fields that differ. Without from in the file, a silence began
 // when it was created.
-func silenceDifferences(s, stored notify.Silence) (names []string) {
+func (p *plan) silenceDifferences(s, stored notify.Silence) (names []string) {
 	add := func(name string, differs bool) {
 		if differs {
 			names = append(names, name)
@@ -58,6 +58,7 @@ func silenceDifferences(s, stored notify.Silence) (names []string) {
 	add("to", !s.EndsAt.Truncate(time.Millisecond).Equal(stored.EndsAt))
 	add("window", !sameWindow(s.Window, stored.Window))
 	add("by", s.CreatedBy != stored.CreatedBy)
+	add("owner", p.file.Owner != stored.Owner)
 	return names
 }
 

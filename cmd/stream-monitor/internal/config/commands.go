@@ -21,7 +21,8 @@ type CLI struct {
 	Serve     Serve     `cmd:"" help:"Run the service: REST API, workers, webhooks."`
 	Watch     Watch     `cmd:"" help:"Watch one stream in the foreground and print what happens; needs no database."`
 	Import    Import    `cmd:"" help:"Register the monitors or channels of a file, CSV or JSON, at a running gateway."`
-	Apply     Apply     `cmd:"" help:"Make destinations, routes and silences at a running gateway as a YAML file has them."`
+	Apply     Apply     `cmd:"" help:"Make monitors, channels, destinations, routes, silences and duty at a running gateway as a YAML file has them."`
+	Export    Export    `cmd:"" help:"Print the YAML file of what a running gateway has, for apply."`
 	Replay    Replay    `cmd:"" help:"Repeat a recording of watch --record and print its events."`
 	Doctor    Doctor    `cmd:"" help:"Check tools, versions, database and data directory, and say what to do."`
 	Migrate   Migrate   `cmd:"" help:"Bring the database to the schema of this version, then exit. serve does this too."`
@@ -134,13 +135,22 @@ type Import struct {
 	Charset string       `type:"choice" accept:"utf-8,shift_jis" default:"utf-8" help:"How characters are written in a file without a byte order mark: utf-8, or shift_jis for a CSV file of Excel in Japan. With such a mark, UTF-8 and UTF-16 are recognized."`
 }
 
-// Apply names the file of destinations, routes and silences, and the gateway.
+// Apply names the file, and the gateway.
 type Apply struct {
-	File string `required:"" short:"f" type:"path" placeholder:"FILE" help:"YAML with owner, destinations, routes and silences (docs/operations/notifications.md); - is the standard input. $${NAME} in secrets is the environment variable NAME."`
+	File string `required:"" short:"f" type:"path" placeholder:"FILE" help:"YAML with owner, monitors, channels, destinations, routes, silences and duty (docs/operations/as-code.md); - is the standard input. $${NAME} in a secret is the environment variable NAME."`
 
 	Gateway GatewayFlags `embed:""`
 	DryRun  bool         `help:"Change nothing; print what would change."`
-	Prune   bool         `help:"Also delete what an earlier version of the file had."`
+	Prune   bool         `help:"Also delete and stop what an earlier version of the file had."`
+	Adopt   bool         `help:"Also keep, from now on, what the file has and no file keeps yet."`
+	Yes     bool         `help:"Carry out changes that end a watch. Without it nothing is changed if there is one."`
+}
+
+// Export names the gateway, and the owner of the file.
+type Export struct {
+	Owner string `default:"stream-monitor.yaml" help:"The owner of the file. What other owners keep is left out."`
+
+	Gateway GatewayFlags `embed:""`
 }
 
 // GatewayFlags name a running gateway.
