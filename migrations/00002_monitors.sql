@@ -75,6 +75,8 @@ CREATE INDEX idx_monitors_reserved ON monitors (reserved_until)
 -- Finds the monitors that ended in the last minutes, which a new reader of the feed gets, and those
 -- that are to be deleted (section 16.5).
 CREATE INDEX idx_monitors_ended ON monitors (ended_at, id) WHERE ended_at IS NOT NULL;
+-- Ended streams, the newest first, by how they ended (section 16.6); one day of them is found by idx_monitors_ended.
+CREATE INDEX idx_monitors_outcome ON monitors (status, ended_at, id) WHERE ended_at IS NOT NULL;
 -- The earlier streams of a channel that had a planned start (section 16.7). A name may be longer than an index takes.
 CREATE INDEX idx_monitors_channel ON monitors (left(metadata ->> 'channel_name', 100), ended_at)
     WHERE ended_at IS NOT NULL AND config ->> 'scheduled_start_time' IS NOT NULL;

@@ -17,6 +17,7 @@ type cursor string
 const (
 	auditCursor    cursor = "a1."
 	deliveryCursor cursor = "d1."
+	endedCursor    cursor = "e1."
 	incidentCursor cursor = "i1."
 	monitorCursor  cursor = "m1."
 )

@@ -252,10 +252,15 @@ func (h historyHandlers) sessions(c *gin.Context, id monitor.ID) error {
 
 // fromTo reads the times from and to; one that is left out is zero.
 func fromTo(query url.Values) (from, to time.Time, err error) {
+	return timesOf(query, "from", "to")
+}
+
+// timesOf reads two parameters that are times; zero: left out.
+func timesOf(query url.Values, first, second string) (from, to time.Time, err error) {
 	for _, p := range []struct {
 		name string
 		into *time.Time
-	}{{"from", &from}, {"to", &to}} {
+	}{{first, &from}, {second, &to}} {
 		if !query.Has(p.name) {
 			continue
 		}

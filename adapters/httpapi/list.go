@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -28,6 +29,7 @@ type listedMonitorBody struct {
 	StreamURL          monitor.StreamURL    `json:"stream_url"`
 	Status             monitor.Status       `json:"status"`
 	CreatedAt          time.Time            `json:"created_at"`
+	EndedAt            *time.Time           `json:"ended_at,omitempty"`
 	Reason             string               `json:"reason,omitempty"`
 	StreamStatus       monitor.StreamStatus `json:"stream_status"`
 	Health             feed.Health          `json:"health"`
@@ -58,7 +60,7 @@ type openIncidentBody struct {
 
 // list is GET /api/v1/monitors (sections 3.4, 16.6).
 func (h monitorHandlers) list(c *gin.Context) error {
-	query, err := readQuery(c, "status", "active", "trouble", "blind", "live", labelParameter, "owner", "q", "after", "limit", "offset", "config")
+	query, err := readQuery(c, "status", "active", "ended", "ended_from", "ended_to", "channel_id", "trouble", "blind", "live", labelParameter, "owner", "q", "after", "limit", "offset", "config")
 	if err != nil {
 		return err
 	}
@@ -79,6 +81,9 @@ func (h monitorHandlers) list(c *gin.Context) error {
 		Pagination: paginationBody{page.Total, q.Limit, q.Offset},
 		Next:       monitorCursor.encodeSeq(page.Next),
 	}
+	if next := page.NextEnded; next.ID != "" {
+		body.Next = new(endedCursor.encode(next.EndedAt.UTC().Format(time.RFC3339Nano) + " " + string(next.ID)))
+	}
 	for _, m := range page.Monitors {
 		listed := h.listedMonitorBody(m)
 		if withConfig {
@@ -97,7 +102,7 @@ func readMonitorQuery(query url.Values) (q monitors.MonitorQuery, err error) {
 			return q, err
 		}
 	}
-	for name, into := range map[string]*bool{"active": &q.Active, "trouble": &q.Trouble, "blind": &q.Blind, "live": &q.Live} {
+	for name, into := range map[string]*bool{"active": &q.Active, "ended": &q.Ended, "trouble": &q.Trouble, "blind": &q.Blind, "live": &q.Live} {
 		if *into, err = readBool(query, name, false); err != nil {
 			return q, err
 		}
@@ -106,11 +111,34 @@ func readMonitorQuery(query url.Values) (q monitors.MonitorQuery, err error) {
 		return q, err
 	}
 	q.Text, q.Owner = query.Get("q"), query.Get("owner")
-	if q.Before, err = monitorCursor.readSeq(query, "after"); err != nil {
+	if q.EndedFrom, q.EndedTo, err = timesOf(query, "ended_from", "ended_to"); err != nil {
+		return q, err
+	}
+	q.ChannelID = strings.ToLower(query.Get("channel_id"))
+	if q.Ended {
+		q.BeforeEnd, err = readEndedPlace(query)
+	} else {
+		q.Before, err = monitorCursor.readSeq(query, "after")
+	}
+	if err != nil {
 		return q, err
 	}
 	q.Limit, q.Offset, err = page(query)
 	return q, err
+}
+
+// readEndedPlace reads the cursor of a list of ended monitors.
+func readEndedPlace(query url.Values) (at monitors.EndedPlace, err error) {
+	if !query.Has("after") {
+		return at, nil
+	}
+	place, ok := endedCursor.decode(query.Get("after"))
+	end, id, _ := strings.Cut(place, " ")
+	at.EndedAt, err = time.Parse(time.RFC3339Nano, end)
+	if at.ID, _ = monitor.ParseID(id); !ok || err != nil || at.ID == "" {
+		return at, refuseCursor(query, "after")
+	}
+	return at, nil
 }
 
 func (h monitorHandlers) listedMonitorBody(m monitors.ListedMonitor) listedMonitorBody {
@@ -120,6 +148,7 @@ func (h monitorHandlers) listedMonitorBody(m monitors.ListedMonitor) listedMonit
 		StreamURL:          m.StreamURL,
 		Status:             m.Status,
 		CreatedAt:          h.localTime(m.CreatedAt),
+		EndedAt:            h.localTimeOrNull(&m.EndedAt),
 		Reason:             m.Reason,
 		StreamStatus:       m.StreamStatus,
 		Health:             feed.NewHealth(m.Health, h.zone),

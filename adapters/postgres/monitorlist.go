@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/stream-monitor/stream-monitor/application/monitors"
@@ -50,7 +51,8 @@ func (s *MonitorStore) List(ctx context.Context, q monitors.MonitorQuery) ([]mon
 func (s *MonitorStore) list(ctx context.Context, q monitors.MonitorQuery) ([]monitors.ListedMonitor, int, error) {
 	where, args := listConditions(q)
 	var rows []listedRow
-	if err := s.db.SelectContext(ctx, &rows, pageQuery(q, where), args...); err != nil {
+	query, pageArgs := pageQuery(q, where, args)
+	if err := s.db.SelectContext(ctx, &rows, query, pageArgs...); err != nil {
 		return nil, 0, err
 	}
 	page := make([]monitors.ListedMonitor, 0, len(rows))
@@ -64,7 +66,7 @@ func (s *MonitorStore) list(ctx context.Context, q monitors.MonitorQuery) ([]mon
 		}
 		page = append(page, listed)
 	}
-	if q.Before == 0 && len(page) < q.Limit && (len(page) > 0 || q.Offset == 0) {
+	if q.Before == 0 && q.BeforeEnd.ID == "" && len(page) < q.Limit && (len(page) > 0 || q.Offset == 0) {
 		return page, q.Offset + len(page), nil // it is the last page
 	}
 	var total int
@@ -75,14 +77,22 @@ func (s *MonitorStore) list(ctx context.Context, q monitors.MonitorQuery) ([]mon
 
 // pageQuery returns the query of a page. It finds the monitors of the page alone, by an index, and
 // joins nothing to the others.
-func pageQuery(q monitors.MonitorQuery, where []string) string {
+func pageQuery(q monitors.MonitorQuery, where []string, args []any) (string, []any) {
+	order := `m.seq DESC`
+	if q.Ended {
+		order = `m.ended_at DESC, m.id DESC`
+	}
 	if q.Before > 0 {
 		where = append(where, fmt.Sprintf(`m.seq < %d`, q.Before))
 	}
+	if q.BeforeEnd.ID != "" {
+		args = append(args, q.BeforeEnd.EndedAt.UTC(), q.BeforeEnd.ID)
+		where = append(where, fmt.Sprintf(`(m.ended_at, m.id) < ($%d, $%d)`, len(args)-1, len(args)))
+	}
 	return fmt.Sprintf(`
-		SELECT %s FROM (SELECT m.seq FROM monitors m%s ORDER BY m.seq DESC LIMIT %d OFFSET %d) AS page
-		JOIN monitors m ON m.seq = page.seq JOIN monitor_stats s ON s.monitor_id = m.id%s%s ORDER BY m.seq DESC`,
-		listedColumns, whereOf(where), q.Limit, q.Offset, openIncident, holdingHints)
+		SELECT %s FROM (SELECT m.seq FROM monitors m%s ORDER BY %s LIMIT %d OFFSET %d) AS page
+		JOIN monitors m ON m.seq = page.seq JOIN monitor_stats s ON s.monitor_id = m.id%s%s ORDER BY %s`,
+		listedColumns, whereOf(where), order, q.Limit, q.Offset, openIncident, holdingHints, order), args
 }
 
 // countOf has the query that reads how many monitors have a status; the empty status means all.
@@ -102,6 +112,7 @@ var countOf = map[monitor.Status]string{
 const (
 	countActive = `SELECT initializing + waiting + monitoring FROM active_monitors`
 	countLive   = `SELECT live FROM active_monitors`
+	countEnded  = `SELECT completed + stopped + error FROM ended_monitors`
 )
 
 // countQuery returns the query of how many monitors match, and its arguments. It counts them one by
@@ -110,6 +121,8 @@ func countQuery(q monitors.MonitorQuery, where []string, args []any) (string, []
 	switch {
 	case len(where) == 0, len(where) == 1 && q.Status != "":
 		return countOf[q.Status], nil
+	case len(where) == 1 && q.Ended:
+		return countEnded, nil
 	case len(where) == 1 && q.Live:
 		return countLive, nil
 	}
@@ -129,6 +142,19 @@ func listConditions(q monitors.MonitorQuery) (where []string, args []any) {
 	}
 	if q.Active {
 		where = append(where, `m.`+activePredicate)
+	}
+	if q.Ended {
+		where = append(where, `m.ended_at IS NOT NULL`)
+	}
+	for comparison, at := range map[string]time.Time{`m.ended_at >= $%d`: q.EndedFrom, `m.ended_at < $%d`: q.EndedTo} {
+		if !at.IsZero() {
+			args = append(args, at.UTC())
+			where = append(where, fmt.Sprintf(comparison, len(args)))
+		}
+	}
+	if q.ChannelID != "" {
+		args = append(args, q.ChannelID)
+		where = append(where, fmt.Sprintf(`m.channel_id = $%d`, len(args)))
 	}
 	if q.Owner != "" {
 		args = append(args, q.Owner)

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -62,6 +63,12 @@ func TestAListAnswersWhatAnOperatorAsks(t *testing.T) { // section 16.6
 		"two labels":                   {monitors.MonitorQuery{Labels: monitor.Labels{"team": "a", "nr": "2"}}, []string{"black"}},
 		"a label and a status":         {monitors.MonitorQuery{Labels: monitor.Labels{"team": "a"}, Status: monitor.Waiting}, []string{"waiting"}},
 		"a label and live":             {monitors.MonitorQuery{Labels: monitor.Labels{"team": "a"}, Live: true}, []string{"black, told later", "black"}},
+		"those that have ended":        {monitors.MonitorQuery{Ended: true}, []string{"ended"}},
+		"those that have ended today":  {monitors.MonitorQuery{Ended: true, EndedFrom: noon, EndedTo: noon.Add(time.Hour), Status: monitor.Stopped, Text: "youtube"}, []string{"ended"}},
+		"those that ended before":      {monitors.MonitorQuery{Ended: true, EndedTo: noon}, nil},
+		"those of another outcome":     {monitors.MonitorQuery{Ended: true, Status: monitor.Failed, EndedFrom: noon}, nil},
+		"those that have not ended":    {monitors.MonitorQuery{Active: true}, []string{"black, told later", "waiting", "blind", "black", "quiet"}},
+		"those of a channel":           {monitors.MonitorQuery{Ended: true, ChannelID: "0190a5d8-1c2b-7d8a-9c1d-2e3f4a5b6c7d"}, nil},
 		"a label that none has":        {monitors.MonitorQuery{Labels: monitor.Labels{"team": "A"}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -100,6 +107,32 @@ func TestPagesAfterACursorMissNothingThatWasThere(t *testing.T) { // section 16.
 		}
 		q.Before = page[len(page)-1].Seq
 		register(t, s, 100+len(got)) // it moves every offset
+	}
+	expect(t, "the pages", got, want)
+}
+
+func TestPagesOfEndedStreamsFollowTheirEnds(t *testing.T) { // section 16.6
+	s, db := newStore(t)
+	var want, got []monitor.ID
+	for n := range 7 {
+		m := register(t, s, n)
+		stopMonitor(t, s, m.ID)
+		want = append(want, m.ID)
+	}
+	// The first has ended last, and three at the same time.
+	alter(t, db, `UPDATE monitors SET ended_at = CASE WHEN number BETWEEN 3 AND 5 THEN now() ELSE now() + make_interval(secs => 4 - number) END`)
+	slices.Reverse(want[2:5]) // by their IDs
+	for q := (monitors.MonitorQuery{Ended: true, Limit: 2}); ; {
+		page, _, err := s.List(t.Context(), q)
+		check(t, err)
+		if len(page) == 0 {
+			break
+		}
+		for _, m := range page {
+			got = append(got, m.ID)
+		}
+		last := page[len(page)-1]
+		q.BeforeEnd = monitors.EndedPlace{EndedAt: last.EndedAt, ID: last.ID}
 	}
 	expect(t, "the pages", got, want)
 }

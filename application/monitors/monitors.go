@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/stream-monitor/stream-monitor/domain/incident"
@@ -16,8 +17,17 @@ const MaxSearchText = 200
 // MonitorQuery selects a page of monitors, newest first (sections 3.4, 16.6). Its filters
 // are combined. The zero value of a filter selects every monitor.
 type MonitorQuery struct {
-	Status  monitor.Status
-	Active  bool           // only those that have not ended
+	Status monitor.Status
+	Active bool // only those that have not ended
+
+	// Ended selects those that have ended, the newest end first. EndedFrom and EndedTo limit when: from one on and before the other;
+	// zero: no limit. BeforeEnd takes the place of Before.
+	Ended              bool
+	EndedFrom, EndedTo time.Time
+	BeforeEnd          EndedPlace
+
+	ChannelID string // only those that this channel has found or adopted, a UUID
+
 	Owner   string         // only those that this file keeps
 	Trouble bool           // only with an incident that goes on, or with a bad picture or sound
 	Blind   bool           // only those that cannot be observed (decision S15)
@@ -27,6 +37,12 @@ type MonitorQuery struct {
 	Before  int64          // only monitors older than the one with this Seq; 0: from the newest on
 	Limit   int            // 1 to MaxPage
 	Offset  int            // 0 to MaxOffset; 0 with Before
+}
+
+// EndedPlace is the place of an ended monitor among the others; zero: before all.
+type EndedPlace struct {
+	EndedAt time.Time
+	ID      monitor.ID
 }
 
 // ListedMonitor is a monitor of a list, without its snapshot.
@@ -41,7 +57,9 @@ type ListedMonitor struct {
 type MonitorPage struct {
 	Monitors []ListedMonitor
 	Total    int   // matches of the filters, on all pages
-	Next     int64 // Before of the next page; 0: this is the last
+	Next     int64 // Before of the next page; 0: this is the last, or they have ended
+
+	NextEnded EndedPlace // BeforeEnd of the next page of ended monitors; zero: this is the last
 }
 
 // MonitorReader reads monitors. It may be used concurrently.
@@ -64,7 +82,12 @@ func (r *MonitorReader) List(ctx context.Context, q MonitorQuery) (MonitorPage, 
 	}
 	page := MonitorPage{Monitors: monitors, Total: total}
 	if len(monitors) > limit {
-		page.Monitors, page.Next = monitors[:limit], monitors[limit-1].Seq
+		page.Monitors = monitors[:limit]
+		if last := monitors[limit-1]; q.Ended {
+			page.NextEnded = EndedPlace{last.EndedAt, last.ID}
+		} else {
+			page.Next = last.Seq
+		}
 	}
 	return page, nil
 }
@@ -73,7 +96,13 @@ func (q MonitorQuery) check() error {
 	if err := checkPage(q.Limit, q.Offset); err != nil {
 		return err
 	}
-	if q.Before > 0 && q.Offset > 0 {
+	if q.ChannelID != "" && !monitor.IsUUID(q.ChannelID) {
+		return monitor.Errorf(monitor.InvalidConfig, "channel_id is %.60q; accepted is a UUID", q.ChannelID)
+	}
+	if !q.Ended && (!q.EndedFrom.IsZero() || !q.EndedTo.IsZero()) {
+		return monitor.Errorf(monitor.InvalidConfig, "ended_from and ended_to are accepted with ended=true alone")
+	}
+	if (q.Before > 0 || q.BeforeEnd.ID != "") && q.Offset > 0 {
 		return monitor.Errorf(monitor.InvalidConfig, "offset is not accepted with after: after says where the page begins")
 	}
 	if len(q.Text) > MaxSearchText || !utf8.ValidString(q.Text) || strings.ContainsRune(q.Text, 0) {
