@@ -23,7 +23,7 @@ var embedded embed.FS
 // Pages are the paths of the page app, as routes of gin. All of them are answered with
 // dist/index.html, which chooses the page.
 var Pages = []string{
-	"/", "/incidents", "/incidents/:incident_id", "/monitors/:monitor_id", "/deliveries", "/destinations", "/channels", "/channels/:channel_id", "/register", "/settings", "/signin",
+	"/", "/incidents", "/incidents/:incident_id", "/monitors/:monitor_id", "/deliveries", "/destinations", "/channels", "/channels/:channel_id", "/ended", "/register", "/settings", "/signin",
 }
 
 // AssetPath is the route of the files whose names contain their digest.

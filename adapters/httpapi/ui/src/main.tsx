@@ -22,6 +22,7 @@ const Deliveries = lazy(() => import("./pages/Deliveries").then((m) => m.Deliver
 const Destinations = lazy(() => import("./pages/Destinations").then((m) => m.Destinations));
 const Register = lazy(() => import("./pages/Register").then((m) => m.Register));
 const Channels = lazy(() => import("./pages/Channels").then((m) => m.Channels));
+const Ended = lazy(() => import("./pages/Ended").then((m) => m.Ended));
 const Settings = lazy(() => import("./pages/Settings").then((m) => m.Settings));
 const SignIn = lazy(() => import("./pages/SignIn").then((m) => m.SignIn));
 
@@ -59,6 +60,8 @@ function Page() {
       return <Destinations />;
     case "channels":
       return <Channels />;
+    case "ended":
+      return <Ended />;
     case "register":
       return <Register />;
     case "settings":

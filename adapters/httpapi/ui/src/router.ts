@@ -44,7 +44,7 @@ export function startRouter(): void {
   });
 }
 
-const pages = /^\/((incidents|channels)(\/[^/]+)?|monitors\/[^/]+|deliveries|destinations|register|settings|signin)?$/;
+const pages = /^\/((incidents|channels)(\/[^/]+)?|monitors\/[^/]+|deliveries|destinations|ended|register|settings|signin)?$/;
 
 function isPage(pathname: string): boolean {
   return pages.test(pathname);

@@ -198,6 +198,9 @@ function Export({ streamOf, none }: { streamOf: StreamOf; none: boolean }) {
   };
   return (
     <span class="end">
+      <a class="btn" href="/ended">
+        {text.value.ended.title}
+      </a>
       <button class="btn" type="button" disabled={busy.value || none} onClick={start}>
         {words.exportCSV}
       </button>

@@ -8,8 +8,9 @@ import { deliveries } from "./deliveries";
 import { register } from "./register";
 import { settings } from "./settings";
 import { channels } from "./channels";
+import { ended } from "./ended";
 import { room } from "./room";
 import { refusals } from "./refusals";
 import { views } from "./views";
 
-export const pages: PageWords = { incidents, incident, signin, monitor, settings, deliveries, register, channels, refusals, notifications, room, views };
+export const pages: PageWords = { incidents, incident, signin, monitor, settings, deliveries, register, channels, ended, refusals, notifications, room, views };

@@ -1,0 +1,18 @@
+import type { Words } from "../words";
+
+export const ended: Words["ended"] = {
+  title: "終了した配信",
+  day: "日",
+  anyDay: "すべての日",
+  outcome: "終わり方",
+  outcomes: { all: "すべて", completed: "配信終了", stopped: "監視を停止", error: "監視を断念" },
+  channel: "チャンネル",
+  anyChannel: "すべて",
+  search: "名前またはアドレス",
+  find: "検索",
+  label: (name, value) => `${name}: ${value}（このラベルの条件を外す）`,
+  columns: { stream: "配信", ended: "終了", outcome: "終わり方", began: "登録" },
+  none: "該当する配信はありません。",
+  kept: "保存期間内の配信を検索できます。",
+  more: "以前の配信を表示",
+};
