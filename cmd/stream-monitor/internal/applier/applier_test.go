@@ -448,7 +448,7 @@ func TestWhatHasEndedIsNotRegisteredAgain(t *testing.T) { // section 19.8
 	s.end("AAAAAAAAAAA")
 	s.env["HOOK_TOKEN"] = "hook-2"
 	_, said, err := s.apply(evening, applier.Options{DryRun: true})
-	if err != nil || !strings.HasPrefix(said, "1 that ops/evening.yaml has kept have ended, and are not registered again\n") {
+	if err != nil || !strings.HasPrefix(said, "1 that ops/evening.yaml has kept have ended, and are not registered again: monitor \"https://www.youtube.com/watch?v=AAAAAAAAAAA\"\n") {
 		t.Errorf("%s, %v", said, err)
 	}
 	later := strings.Replace(evening, "    labels: {team: a}", "    config: {scheduled_start_time: 2999-01-01T00:00:00Z}", 1)
@@ -543,5 +543,31 @@ func TestWhatIsExportedIsAppliedWithoutAChange(t *testing.T) { // section 19.8
 	if err := applier.Export(t.Context(), s.calls, "ops/notifications.yaml", &again, io.Discard); err != nil || again.String() != file.String() {
 		t.Errorf("exported again: %v\n%s", err, again.String())
 	}
-	t.Log(file.String())
+}
+
+func TestAnExportIsAppliedToAnotherGateway(t *testing.T) { // section 19.8
+	s, other := newEvening(t), newSystem(t)
+	other.env["HOOK_TOKEN"] = "hook-1"
+	exported := func(of *system) string {
+		var file bytes.Buffer
+		if err := applier.Export(t.Context(), of.calls, "ops/evening.yaml", &file, io.Discard); err != nil {
+			t.Fatal(err)
+		}
+		return file.String()
+	}
+	file := exported(s)
+	_, _, err := other.apply(file, applier.Options{})
+	requireProblems(t, err, `destination "operations": secrets.bot_token is null, which keeps what is stored, but nothing is; give it a value`)
+	withToken := strings.Replace(file, "bot_token: null", "bot_token: ${SLACK_TOKEN}", 1)
+	_, _, err = other.apply(withToken, applier.Options{})
+	requireProblems(t, err, `monitor "https://www.youtube.com/watch?v=BBBBBBBBBBB": callback_url: is missing`)
+	whole := strings.NewReplacer(
+		"watch?v=BBBBBBBBBBB\n", "watch?v=BBBBBBBBBBB\n    callback_url: https://example.com/hook?token=${HOOK_TOKEN}\n",
+		"live.example.com/a\n", "live.example.com/a\n    config: {http_headers: {authorization: \"Bearer ${SLACK_TOKEN}\"}}\n",
+	).Replace(withToken)
+	other.expect(whole, applier.Options{}, eveningMade, "6 changes made")
+	other.expect(whole, applier.Options{Prune: true}, "", "nothing to change")
+	if got := exported(other); got != file {
+		t.Errorf("the other gateway exports\n%s, want\n%s", got, file)
+	}
 }

@@ -23,6 +23,9 @@ type Options struct {
 	Yes    bool // carries out changes that end a watch; else nothing is done if there is one
 }
 
+// mostNamed is the most elements that a message names.
+const mostNamed = 10
+
 // change is one difference between the file and the gateway.
 type change struct {
 	sign   byte // + new, ~ changed, - deleted
@@ -55,8 +58,8 @@ func Apply(ctx context.Context, gateway Gateway, f File, o Options, results, mes
 	if p.spared > 0 {
 		fmt.Fprintf(messages, "%d that %s has kept are not in the file; --prune deletes them\n", p.spared, f.Owner)
 	}
-	if p.over > 0 {
-		fmt.Fprintf(messages, "%d that %s has kept have ended, and are not registered again\n", p.over, f.Owner)
+	if n := len(p.over); n > 0 {
+		fmt.Fprintf(messages, "%d that %s has kept have ended, and are not registered again: %s\n", n, f.Owner, strings.Join(p.over[:min(n, mostNamed)], ", "))
 	}
 	if len(p.changes) == 0 {
 		fmt.Fprintln(messages, "nothing to change")
@@ -106,7 +109,7 @@ type plan struct {
 	changes  []change
 	last     []change // deletions of destinations, which come after all else
 	spared   int      // that only prune would delete
-	over     int      // monitors and channels of the file that have ended
+	over     []string // monitors and channels of the file that have ended
 }
 
 // compare finds all changes. Errors: Problems; a call failed.

@@ -13,7 +13,6 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/apiclient"
 	"github.com/stream-monitor/stream-monitor/application/channels"
-	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/domain/channel"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -181,8 +180,8 @@ func (p *plan) planRegistration(b *batch, n int, r apiclient.BatchResult) {
 		p.changes = append(p.changes, change{sign: '~', name: name, fields: fields, do: b.do(n)})
 	case r.Error == nil:
 	case r.Error.Code == monitor.Ended, r.Error.Code == channels.Stopped:
-		p.over++
-	case r.Error.Message == messageOf(monitors.NobodyTold()) && p.changesRoutes(), r.Error.Code == monitor.MaxMonitorsExceeded && p.stops() > 0:
+		p.over = append(p.over, name)
+	case r.Error.Code == monitor.NobodyTold && p.changesRoutes(), r.Error.Code == monitor.MaxMonitorsExceeded && p.stops() > 0:
 		p.changes = append(p.changes, change{sign: '+', name: name, do: b.do(n)}) // what comes before may make it possible
 	default:
 		p.problems = append(p.problems, fmt.Sprintf("%s: %s", name, r.Error.Message))
