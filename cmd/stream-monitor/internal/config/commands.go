@@ -127,7 +127,7 @@ type Watch struct {
 
 // Import names the file to register, and the gateway.
 type Import struct {
-	File string `arg:"" name:"FILE" type:"path" help:"CSV whose first row names the columns (stream_url or channel, callback_url, fields of config, labels.NAME, metadata.NAME), with a comma, semicolon or tab between cells; or a JSON array of registrations; - is the standard input."`
+	File string `arg:"" name:"FILE" help:"CSV whose first row names the columns (stream_url or channel, callback_url, fields of config, labels.NAME, metadata.NAME), with a comma, semicolon or tab between cells; or a JSON array of registrations; - is the standard input."`
 
 	Gateway GatewayFlags `embed:""`
 	DryRun  bool         `help:"Register and change nothing; print what would happen."`
@@ -137,7 +137,7 @@ type Import struct {
 
 // Apply names the file, and the gateway.
 type Apply struct {
-	File string `required:"" short:"f" type:"path" placeholder:"FILE" help:"YAML with owner, monitors, channels, destinations, routes, silences and duty (docs/operations/as-code.md); - is the standard input. $${NAME} in a secret is the environment variable NAME."`
+	File string `required:"" short:"f" placeholder:"FILE" help:"YAML with owner, monitors, channels, destinations, routes, silences and duty (docs/operations/as-code.md); - is the standard input. $${NAME} in a secret is the environment variable NAME."`
 
 	Gateway GatewayFlags `embed:""`
 	DryRun  bool         `help:"Change nothing; print what would change."`

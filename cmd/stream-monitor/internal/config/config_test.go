@@ -49,6 +49,16 @@ func mustRefuse(t *testing.T, args ...string) []string {
 	return usage.Problems
 }
 
+func TestADashNamesTheStandardInput(t *testing.T) { // section 19.8
+	clearEnvironment(t)
+	if from := mustParse(t, "apply", "-f", "-").Apply.File; from != "-" {
+		t.Errorf("apply reads %q", from)
+	}
+	if from := mustParse(t, "import", "-").Import.File; from != "-" {
+		t.Errorf("import reads %q", from)
+	}
+}
+
 func TestUnsetSettingsHaveTheirDefaults(t *testing.T) {
 	clearEnvironment(t)
 	serve := mustParse(t, "serve").Serve
