@@ -168,13 +168,16 @@ func (s *MonitorStore) EndedOf(ctx context.Context, owner string, streams []moni
 		StreamURL monitor.StreamURL `db:"stream_url"`
 		Status    monitor.Status    `db:"status"`
 		EndedAt   time.Time         `db:"ended_at"`
+		Config    []byte            `db:"config"`
 	}
 	err := s.db.SelectContext(ctx, &rows, `
-		SELECT DISTINCT ON (stream_url) id, stream_url, status, ended_at FROM monitors
+		SELECT DISTINCT ON (stream_url) id, stream_url, status, ended_at, config FROM monitors
 		WHERE owner = $1 AND owner <> '' AND stream_url = ANY ($2) AND ended_at IS NOT NULL ORDER BY stream_url, ended_at DESC`, owner, pq.Array(streams))
 	ended := map[monitor.StreamURL]monitor.Monitor{}
 	for _, r := range rows {
-		ended[r.StreamURL] = monitor.Monitor{ID: r.ID, StreamURL: r.StreamURL, Status: r.Status, EndedAt: r.EndedAt.UTC()}
+		m := monitor.Monitor{ID: r.ID, StreamURL: r.StreamURL, Status: r.Status, EndedAt: r.EndedAt.UTC()}
+		err = errors.Join(err, json.Unmarshal(r.Config, &m.Config))
+		ended[r.StreamURL] = m
 	}
 	return ended, wrapError(ctx, "read what has ended of "+owner, err)
 }

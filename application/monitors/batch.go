@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -71,17 +70,18 @@ func (reg *Registrar) updateBatch(ctx context.Context, requests []Request, dryRu
 		return nil, fmt.Errorf("read what has ended: %w", err)
 	}
 	for i, stream := range streams {
-		if m, is := ended[stream]; is && !results[i].Watched && !isLater(requests[i], m.EndedAt) {
+		if m, is := ended[stream]; is && !results[i].Watched && !isLater(requests[i], m) {
 			results[i] = BatchResult{Watched: true, Err: monitor.OfField("stream_url", monitor.EndedAlready(m.ID, m.Status))}
 		}
 	}
 	return results, nil
 }
 
-// isLater reports whether a request is about a broadcast after one that has ended: it starts later.
-func isLater(r Request, ended time.Time) bool {
+// isLater reports whether a request is about a broadcast after that of an ended monitor: its planned start has been moved to a time
+// after the end.
+func isLater(r Request, ended monitor.Monitor) bool {
 	start := r.Config.ScheduledStartTime
-	return start != nil && start.After(ended)
+	return start != nil && start.After(ended.EndedAt) && !sameTime(start, ended.Config.ScheduledStartTime)
 }
 
 // CheckBatch returns what RegisterBatch would return now, but stores nothing and starts

@@ -37,7 +37,8 @@ type RegistrationStore interface {
 	// one stores a monitor and the others return its record. Errors: those of Insert.
 	InsertIdempotent(ctx context.Context, m monitor.Monitor, limit int, key IdempotencyKey) (*IdempotencyRecord, error)
 
-	// EndedOf returns the newest ended monitor of each of these streams that a file has kept, with ID, Status and EndedAt.
+	// EndedOf returns the newest ended monitor of each of these streams that a file has kept, with ID, Status,
+	// EndedAt and Config.
 	EndedOf(ctx context.Context, owner string, streams []monitor.StreamURL) (map[monitor.StreamURL]monitor.Monitor, error)
 
 	// Adopt gives an active monitor to a channel, unless it belongs to one, and returns it. adopted is false if it belonged to

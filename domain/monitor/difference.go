@@ -104,7 +104,7 @@ func compare(all []Difference, path string, before, after map[string]any) []Diff
 		object, was := from.(map[string]any)
 		changed, is := to.(map[string]any)
 		switch field := path + "." + name; {
-		case was && is:
+		case was && is, from == nil && len(changed) > 0, to == nil && len(object) > 0:
 			all = compare(all, field, object, changed)
 		case !same(from, to):
 			all = append(all, Difference{field, from, to})

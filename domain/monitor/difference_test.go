@@ -20,7 +20,7 @@ func TestADifferenceIsNamedAsRequestsNameTheField(t *testing.T) { // section 16.
 		"a number":                       {func(m *monitor.Monitor) { m.Config.SetThresholdSec(detector.Blackout, 10) }, "[config.blackout_threshold_sec 30 → 10]"},
 		"the same instant elsewhere":     {func(m *monitor.Monitor) { m.Config.ScheduledStartTime = new(start.UTC()) }, "[]"},
 		"no planned start":               {func(m *monitor.Monitor) { m.Config.ScheduledStartTime = nil }, "[config.scheduled_start_time 2030-01-15T11:00:00Z → none]"},
-		"a detector":                     {func(m *monitor.Monitor) { m.Config.SwitchOff(detector.Freeze) }, `[config.detectors {"freeze":{"threshold_sec":30}} → none]`},
+		"a detector":                     {func(m *monitor.Monitor) { m.Config.SwitchOff(detector.Freeze) }, "[config.detectors.freeze.threshold_sec 30 → none]"},
 		"a label":                        {func(m *monitor.Monitor) { m.Labels = monitor.Labels{"team": "b", "show": "朝 1"} }, `[labels.show none → "朝 1" labels.team a → b]`},
 		"metadata in another order":      {func(m *monitor.Monitor) { m.Metadata = json.RawMessage(`{"b": {"x": [1]}, "a": 1.0}`) }, "[]"},
 		"metadata within":                {func(m *monitor.Monitor) { m.Metadata = json.RawMessage(`{"a":1,"b":{"x":[2]}}`) }, "[metadata.b.x [1] → [2]]"},

@@ -23,8 +23,10 @@ type Options struct {
 	Yes    bool // carries out changes that end a watch; else nothing is done if there is one
 }
 
-// mostNamed is the most elements that a message names.
-const mostNamed = 10
+const (
+	mostNamed   = 10  // elements of a message
+	longestLine = 160 // bytes of a change that is written on one line
+)
 
 // change is one difference between the file and the gateway.
 type change struct {
@@ -40,7 +42,11 @@ func (c change) String() string {
 	if len(c.fields) == 0 {
 		return fmt.Sprintf("%c %s", c.sign, c.name)
 	}
-	return fmt.Sprintf("%c %s: %s", c.sign, c.name, strings.Join(c.fields, ", "))
+	line := fmt.Sprintf("%c %s: %s", c.sign, c.name, strings.Join(c.fields, ", "))
+	if len(line) > longestLine && len(c.fields) > 1 {
+		return fmt.Sprintf("%c %s:\n    %s", c.sign, c.name, strings.Join(c.fields, "\n    "))
+	}
+	return line
 }
 
 // Apply makes what the gateway has as the file has it. It prints a line for each

@@ -276,25 +276,15 @@ func callbackOf(w watched) field {
 	return field{"callback_url", nil, true}
 }
 
-// configOf returns the fields of a configuration that differ from the defaults, or from those of its preset, and what is secret of
-// it.
+// configOf returns the fields of a configuration that differ from the defaults, or from those of its preset. Secrets are there as
+// answers have them: null as a header field, "set" as a token URL. What is secret beside these is a comment.
 func configOf(w watched) (config map[string]json.RawMessage, comments []string) {
 	var c monitor.Config
 	if json.Unmarshal(w.Config, &config) != nil || json.Unmarshal(w.Config, &c) != nil {
 		return nil, []string{"its configuration cannot be read, and is left out"}
 	}
-	var kept []string
 	if w.Told {
-		kept = append(kept, "callback_url")
-	}
-	for _, secret := range []string{"http_headers", "token_url"} {
-		if _, is := config[secret]; is {
-			kept = append(kept, "config."+secret)
-			delete(config, secret)
-		}
-	}
-	if len(kept) > 0 {
-		comments = []string{"secret, and stays as it is: " + strings.Join(kept, ", ")}
+		comments = []string{"callback_url is secret, and stays as it is"}
 	}
 	usual := monitor.DefaultConfig()
 	if preset, err := monitor.FindPreset(c.Preset); err == nil && c.Preset != "" {

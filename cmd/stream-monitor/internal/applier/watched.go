@@ -205,7 +205,7 @@ func (p *plan) stops() (count int) {
 
 // pruneWatched stops what the file has kept and has no more. It loses its owner first: what the file gets back later is registered anew.
 func (p *plan) pruneWatched(of watchedList) {
-	for _, stored := range p.current.watched[of.name] {
+	for _, stored := range slices.Backward(p.current.watched[of.name]) { // as they were registered
 		isKept := func(r Registration) bool { return r.Place == stored.Place }
 		if slices.ContainsFunc(p.file.Watched[of.name], isKept) || p.isSpared(stored.Owner) {
 			continue
