@@ -1,21 +1,22 @@
 // Streams that have ended, as the address asks for them.
 import { get } from "./api";
 import { wantedLabels } from "./labels";
-import type { Labels, Metadata, Status } from "./types";
+import type { Labels, Metadata } from "./types";
+
+export const outcomes = ["completed", "stopped", "error"] as const;
 
 export interface Ended {
   monitor_id: string;
   number: number;
   stream_url: string;
-  status: Status;
+  status: (typeof outcomes)[number];
+  reason?: string; // of an error
   created_at: string;
   ended_at: string;
   metadata: Metadata;
   labels: Labels;
   channel_id?: string;
 }
-
-export const outcomes = ["completed", "stopped", "error"] as const;
 
 // filterOf is what the gateway is asked for. A day is that of the viewer's zone.
 export function filterOf(q: URLSearchParams) {

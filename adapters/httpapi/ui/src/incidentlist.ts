@@ -1,6 +1,5 @@
-// How incidents are listed: the open ones first, the others by day; a storm is one row.
+// How incidents are listed: a storm is one row.
 import { worst } from "./incident";
-import { dayKey } from "./time";
 import type { Acknowledgement, Condition, Incident } from "./types";
 
 export interface Storm {
@@ -32,24 +31,6 @@ export function storms(all: readonly Incident[]): Entry[] {
 
 const near = (a: Incident, b: Incident) => Math.abs(Date.parse(a.started_at) - Date.parse(b.started_at)) <= stormMs;
 export const firstCondition = (incident: Incident) => incident.conditions[0]?.name ?? "";
-
-export interface Day {
-  key: string;
-  at: string;
-  incidents: Incident[];
-}
-
-// byDay groups what is resolved by the viewer's calendar day, in the given order.
-export function byDay(all: readonly Incident[]): Day[] {
-  const days: Day[] = [];
-  for (const incident of all) {
-    const key = dayKey(incident.opened_at);
-    const last = days.at(-1);
-    if (last?.key === key) last.incidents.push(incident);
-    else days.push({ key, at: incident.opened_at, incidents: [incident] });
-  }
-  return days;
-}
 
 // sinceOf is the onset of what lasts: of its worst condition, whose lamp stands beside it. Without one it is the incident's.
 export const sinceOf = (incident: Incident): string => worst(incident)?.last_started_at ?? incident.started_at;

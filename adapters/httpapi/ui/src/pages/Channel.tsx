@@ -59,6 +59,9 @@ function Loaded({ of, tick }: { of: Data; tick: number }) {
         <section class="card" aria-labelledby="found-title">
           <div class="card-head">
             <h2 id="found-title">{words.streams}</h2>
+            <a class="link end" href={`/ended?channel=${of.channel_id}`}>
+              {text.value.ended.title}
+            </a>
           </div>
           <div class="card-body">
             <FoundStreams streams={of.streams ?? []} registered />

@@ -4,9 +4,10 @@ import { useEffect } from "preact/hooks";
 import { acknowledge, describe, failure, run, type Said } from "../actions";
 import { incidents as api } from "../api";
 import { csvOf, save } from "../csv";
+import { byDay, dayName } from "../days";
 import { conditionNames } from "../detectors";
 import { text } from "../i18n";
-import { byDay, firstCondition, storms, troubleOfAll } from "../incidentlist";
+import { firstCondition, storms, troubleOfAll } from "../incidentlist";
 import { grouped, hasLabels, known, valueOf, wantedLabels } from "../labels";
 import type { Named } from "../names";
 import { Allowed } from "../parts/Allowed";
@@ -17,7 +18,7 @@ import { groupName, ViewBar } from "../parts/ViewBar";
 import { query, setQuery, withQuery } from "../router";
 import { incidents as live, monitors, now } from "../store";
 import { useNames } from "../streamnames";
-import { clockDay, day, dayKey, duration, number } from "../time";
+import { clockDay, duration, number } from "../time";
 import { useTitle } from "../title";
 import { needsSomebody } from "../incident";
 import type { Incident } from "../types";
@@ -155,7 +156,7 @@ export function Incidents() {
           <List incidents={open} streamOf={streamOf} />
         </section>
       )}
-      {!group && byDay(all.filter((i) => i.state === "resolved")).map(({ key, at, incidents }) => (
+      {!group && byDay(all.filter((i) => i.state === "resolved"), (i) => i.opened_at).map(({ key, at, all: incidents }) => (
         <section key={key}>
           <h2 class="day">
             {dayName(at)}{" "}
@@ -206,13 +207,6 @@ function Export({ streamOf, none }: { streamOf: StreamOf; none: boolean }) {
       </button>
     </span>
   );
-}
-
-function dayName(at: string): string {
-  const words = text.value.incidents;
-  const today = now.peek();
-  const named = dayKey(at) === dayKey(today) ? words.today : dayKey(at) === dayKey(today - dayMs) ? words.yesterday : "";
-  return named ? `${named}${text.value.common.listComma}${day(at)}` : day(at);
 }
 
 type StreamOf = (id: string, streamURL: string) => Named;
