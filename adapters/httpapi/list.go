@@ -111,6 +111,11 @@ func readMonitorQuery(query url.Values) (q monitors.MonitorQuery, err error) {
 		return q, err
 	}
 	q.Text, q.Owner = query.Get("q"), query.Get("owner")
+	if query.Has("owner") {
+		if err = monitor.CheckLine("owner", q.Owner, 1, monitor.MaxOwner); err != nil {
+			return q, err
+		}
+	}
 	if q.EndedFrom, q.EndedTo, err = timesOf(query, "ended_from", "ended_to"); err != nil {
 		return q, err
 	}

@@ -158,6 +158,26 @@ func (api *testAPI) postBatch(path, contentType, body string) (response, batchRe
 	return answer, results
 }
 
+func TestEndedStreamsAreReadPageByPageFromTheNewestEnd(t *testing.T) { // section 16.6
+	api := newTestAPI(t, rateLimits(0, 0))
+	var want []string
+	for _, last := range []string{"A", "B", "C"} {
+		id := api.register(last)
+		api.delete("/api/v1/monitors/" + string(id)).hasStatus(http.StatusOK)
+		want = append([]string{string(id)}, want...)
+	}
+	api.register("D")
+	const list = "/api/v1/monitors?limit=1&ended=true"
+	expect.Equal(t, "the ended ones", strings.Join(api.pages(list, "monitors", "monitor_id", "after"), ","), strings.Join(want, ","))
+	for query, found := range map[string]int{
+		"ended_from=2000-01-01T00:00:00%2B09:00": 3, "ended_to=2000-01-01T00:00:00Z": 0, "status=stopped&q=XcB": 1, "status=error": 0,
+		"channel_id=0190A5D8-1C2B-7D8A-9C1D-2E3F4A5B6C7D": 0,
+	} {
+		page := api.get(list + "&" + query).hasStatus(http.StatusOK).json()
+		expect.Equal(t, "how many have "+query, page["pagination"].(map[string]any)["total"], any(float64(found)))
+	}
+}
+
 const batchPath = "/api/v1/monitors/batch"
 
 func TestEachRegistrationOfABatchHasItsOwnResult(t *testing.T) { // section 16.6

@@ -59,6 +59,7 @@ func wrongQueries() (list []refusal) {
 		day       = "GET /api/v1/statistics?by=day"
 		feed      = "GET /api/v1/feed"
 		sent      = "GET " + deliveriesURL
+		afterEnd  = "?ended=true&after=ZTEuMjAyNC0wMS0xNVQxMTo1NTowMFogbW9uLTAxOTBhNWM4ZTRiMDdkOGE5YzFkMmUzZjRhNWI2Yzdk"
 		onInt     = "accepted is a whole number"
 	)
 	for _, of := range []string{monitors, events} {
@@ -74,7 +75,12 @@ func wrongQueries() (list []refusal) {
 		wrong(events+"?status=sent", "", "accepted are limit, offset"),
 		wrong(monitors+"?status=running", "", "accepted is one of"), wrong(monitors+"?status=", "", "accepted is one of"),
 		wrong(monitors+"?status=error&status=error", "", "given twice"),
-		wrong(monitors+"?state=error", "", "accepted are status, trouble, blind, live, label, q, after, limit, offset"),
+		wrong(monitors+"?state=error", "", "accepted are status, active, ended, ended_from, ended_to, channel_id, trouble, blind, live, label, owner, q, after, limit, offset, config"),
+		wrong(monitors+"?ended_from=2024-01-15T20:00:00Z", "", "with ended=true alone"), wrong(monitors+"?ended=true&ended_to=today", "", "ended_to is"),
+		wrong(monitors+"?ended=true&ended_from=2024-01-15T20:00:00Z&ended_to=2024-01-15T20:00:00Z", "", "ended_from is not before"),
+		wrong(monitors+"?ended=true&after=bTEuMg", "", "the next of an earlier page"), wrong(monitors+strings.Replace(afterEnd, "true", "false", 1), "", "the next of an earlier page"), // of the other order
+		wrong(monitors+afterEnd+"&offset=1", "", "offset is not accepted with after"),
+		wrong(monitors+"?channel_id=x", "", "channel_id is"), wrong(monitors+"?owner="+strings.Repeat("x", 101), "", "owner"),
 		wrong(monitors+"?after=bTEuMg&offset=1", "", "offset is not accepted with after"),
 		wrong(monitors+"?after=x", "", `after is "x"`), wrong(monitors+"?after=aTEuMQ", "", "the next of an earlier page"), // a cursor of incidents
 		wrong(monitors+"?trouble=yes", "", `trouble is "yes"; accepted are true and false`),

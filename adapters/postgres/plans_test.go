@@ -131,6 +131,12 @@ var fillMany string
 //go:embed testdata/pending.sql
 var fillPending string
 
+// foundByAChannel gives every hundredth monitor to a channel.
+const (
+	finder       = "0190a5d8-1c2b-7d8a-9c1d-2e3f4a5b6c7d"
+	foundByAChannel = `UPDATE monitors SET channel_id = '` + finder + `' WHERE seq % 100 = 0; ANALYZE monitors`
+)
+
 // awaitStreams makes the active monitors live, but ten of a channel, of which 400 streams have ended.
 const awaitStreams = `
 	UPDATE monitors SET status = 'monitoring' WHERE ended_at IS NULL;
@@ -196,6 +202,12 @@ func fillWithAll(t *testing.T, s *postgres.Store, db *sql.DB) []plan {
 		{name: "monitors with both labels", rows: 5*page + 20, entries: many, call: listed(monitors.MonitorQuery{Labels: monitor.Labels{"team": "a", "show": "8"}})},
 		{name: "ended monitors", rows: 5 * page, call: listed(monitors.MonitorQuery{Ended: true})},
 		{name: "ended monitors of an outcome", rows: 5 * page, entries: many, call: listed(monitors.MonitorQuery{Ended: true, Status: monitor.Completed})},
+		{name: "ended monitors of a day", rows: 5 * page, entries: 250, call: listed(monitors.MonitorQuery{Ended: true, EndedFrom: now.Add(-1000 * time.Second), EndedTo: now.Add(-900 * time.Second)})},
+		{name: "ended monitors of a day, an outcome and a common label", rows: 5*page + 250, entries: many, call: listed(monitors.MonitorQuery{
+			Ended: true, EndedFrom: now.Add(-1000 * time.Second), EndedTo: now.Add(-900 * time.Second), Status: monitor.Completed, Labels: monitor.Labels{"team": "a"},
+		})},
+		{name: "ended monitors with a rare label", rows: 5*page + 20, call: listed(monitors.MonitorQuery{Ended: true, Labels: monitor.Labels{"show": "8"}})},
+		{name: "ended monitors of a channel", before: foundByAChannel, rows: 5*page + 20, entries: 50, call: listed(monitors.MonitorQuery{Ended: true, ChannelID: finder})},
 		{name: "what has ended of a file", rows: 5, call: func() error { return errorOf(s.EndedOf(ctx, "x.yaml", []monitor.StreamURL{"https://example.com"})) }},
 		{name: "which streams are watched", rows: 3, call: func() error { return errorOf(s.ActiveStreams(ctx, []monitor.StreamURL{"https://example.com"})) }},
 		{name: "active monitors, every 5 s", rows: many/20 + 5, table: "monitor_stats", call: func() error { return errorOf(s.ListActive(ctx)) }},

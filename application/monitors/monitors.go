@@ -102,6 +102,9 @@ func (q MonitorQuery) check() error {
 	if !q.Ended && (!q.EndedFrom.IsZero() || !q.EndedTo.IsZero()) {
 		return monitor.Errorf(monitor.InvalidConfig, "ended_from and ended_to are accepted with ended=true alone")
 	}
+	if !q.EndedTo.IsZero() && !q.EndedFrom.Before(q.EndedTo) {
+		return monitor.Errorf(monitor.InvalidConfig, "ended_from is not before ended_to")
+	}
 	if (q.Before > 0 || q.BeforeEnd.ID != "") && q.Offset > 0 {
 		return monitor.Errorf(monitor.InvalidConfig, "offset is not accepted with after: after says where the page begins")
 	}
