@@ -133,7 +133,7 @@ var fillPending string
 
 // foundByAChannel gives every hundredth monitor to a channel.
 const (
-	finder       = "0190a5d8-1c2b-7d8a-9c1d-2e3f4a5b6c7d"
+	finder          = "0190a5d8-1c2b-7d8a-9c1d-2e3f4a5b6c7d"
 	foundByAChannel = `UPDATE monitors SET channel_id = '` + finder + `' WHERE seq % 100 = 0; ANALYZE monitors`
 )
 
