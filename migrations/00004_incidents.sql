@@ -18,6 +18,7 @@ CREATE TABLE incidents (
     opened_at             TIMESTAMPTZ NOT NULL,     -- when that was detected
     resolved_at           TIMESTAMPTZ,
     resolved_by           TEXT        NOT NULL DEFAULT '', -- empty: nobody, it was quiet
+    resolved_by_pause     BOOLEAN     NOT NULL DEFAULT false, -- because its stream was paused
     quiet_sec             INT         NOT NULL,     -- how long all has to be good before it is resolved
     reopened              INT         NOT NULL,     -- how often
     acknowledged_by       TEXT        NOT NULL DEFAULT '',
@@ -68,7 +69,7 @@ CREATE INDEX idx_incidents_unrouted ON incidents (id) WHERE unrouted > 0;
 CREATE TABLE incident_log (
     id             BIGINT      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     incident_id    UUID        NOT NULL REFERENCES incidents (id) ON DELETE CASCADE,
-    kind           VARCHAR(20) NOT NULL,      -- opened, reopened, resolved, acknowledged, severity_raised, note, label, opinion
+    kind           VARCHAR(20) NOT NULL,      -- opened, reopened, resolved, paused, acknowledged, severity_raised, note, label, opinion
     at             TIMESTAMPTZ NOT NULL,
     by             TEXT        NOT NULL DEFAULT '',
     text           TEXT        NOT NULL DEFAULT '',

@@ -25,8 +25,8 @@ CREATE TABLE history_spans (
 CREATE INDEX idx_history_spans_monitor_ended ON history_spans (monitor_id, ended_at) INCLUDE (lane, state, started_at);
 -- Statistics, which count less than half of the spans.
 CREATE INDEX idx_history_spans_counted ON history_spans (monitor_id, ended_at) INCLUDE (lane, state, started_at)
-    WHERE lane = 'segments' AND state <> 'unknown' OR lane = 'stream' AND state = 'blind'
-        OR lane IN ('video', 'audio') AND state NOT IN ('ok', 'unknown', 'none');
+    WHERE lane = 'segments' AND state NOT IN ('unknown', 'paused') OR lane = 'stream' AND state IN ('blind', 'paused')
+        OR lane IN ('video', 'audio') AND state NOT IN ('ok', 'unknown', 'none', 'paused');
 -- What expires.
 CREATE INDEX idx_history_spans_ended ON history_spans (ended_at);
 

@@ -19,24 +19,27 @@ func (h monitorHandlers) change(c *gin.Context, id monitor.ID) error {
 	if err != nil {
 		return err
 	}
-	change, err := readChange(raw, "") // null is refused
+	change, err := readChange(raw, "", "paused_until") // a null failure policy is refused
 	if err != nil {
 		return err
 	}
+	change.By = keyOfActor(c).Actor("")
 	m, err := h.editor.ChangeMonitor(c.Request.Context(), id, change)
 	return h.reply(c, feed.NewMonitorIn(m, h.zone), err)
 }
 
 // readChange decodes the body of a PATCH as strictly as a registration. The change lists
-// the wrong fields, which package monitors refuses with its own. ifNull is what an on_callback_failure of null means.
-func readChange(raw []byte, ifNull monitor.CallbackFailure) (monitors.Change, error) {
+// the wrong fields, which package monitors refuses with its own. ifNull is what an on_callback_failure of null means. further
+// are fields that a registration does not have.
+func readChange(raw []byte, ifNull monitor.CallbackFailure, further ...string) (monitors.Change, error) {
 	var change monitors.Change
-	body, err := readObject(raw, "", "stream_url", "callback_url", "config", "metadata", "labels", "owner")
+	body, err := readObject(raw, "", append([]string{"stream_url", "callback_url", "config", "metadata", "labels", "owner"}, further...)...)
 	if err != nil {
 		return change, err
 	}
 	change.StreamURL, change.CallbackURL = body.string("stream_url"), body.callback()
 	change.Metadata, change.Labels, change.Owner = body.fields["metadata"], readLabels(body), body.stringOrNull("owner")
+	change.PausedUntil = readTimeChange(body, "paused_until")
 	change.Config, change.Unreadable = readConfig(body, ifNull)
 	return change, nil
 }

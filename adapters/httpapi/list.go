@@ -35,6 +35,8 @@ type listedMonitorBody struct {
 	Health             feed.Health          `json:"health"`
 	LastError          *string              `json:"last_error"`
 	BlindSince         *time.Time           `json:"blind_since"`
+	PausedUntil        *time.Time           `json:"paused_until"`
+	PausedBy           *string              `json:"paused_by"`
 	ScheduledStartTime *time.Time           `json:"scheduled_start_time"`
 	Metadata           json.RawMessage      `json:"metadata"`
 	Labels             monitor.Labels       `json:"labels"`
@@ -159,6 +161,8 @@ func (h monitorHandlers) listedMonitorBody(m monitors.ListedMonitor) listedMonit
 		Health:             feed.NewHealth(m.Health, h.zone),
 		LastError:          wire.OrNull(m.Visibility.LastError),
 		BlindSince:         h.localTimeOrNull(&m.Visibility.BlindSince),
+		PausedUntil:        h.localTimeOrNull(&m.Pause.Until),
+		PausedBy:           wire.OrNull(m.Pause.By),
 		ScheduledStartTime: h.localTimeOrNull(m.Config.ScheduledStartTime),
 		Metadata:           m.Metadata,
 		Labels:             m.Labels,

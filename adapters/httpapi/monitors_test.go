@@ -105,6 +105,48 @@ func TestAChangeKeepsWhatItLeavesOut(t *testing.T) { // section 16.6
 	}
 }
 
+func TestAPauseIsShownUntilItsEnd(t *testing.T) { // section 16.9
+	api := newTestAPI(t)
+	id := api.register("Q")
+	path := "/api/v1/monitors/" + string(id)
+	until := now.Add(time.Hour).Truncate(time.Millisecond)
+	pause := fmt.Sprintf(`{"paused_until":%q}`, until.Format(time.RFC3339Nano))
+	inDatabase := func(shift string) { // whose clock is another one than that of the test
+		t.Helper()
+		api.db.Exec(t, `UPDATE monitors SET paused_until = now() + $2::interval WHERE id = $1`, id, shift)
+	}
+	isShown := func(what string, paused bool) {
+		t.Helper()
+		expect.Equal(t, what, api.get(path).json()["paused_until"] != nil, paused)
+		expect.Equal(t, what+", in the list", api.get("/api/v1/monitors").json()["monitors"].([]any)[0].(map[string]any)["paused_until"] != nil, paused)
+	}
+	isShown("before", false)
+	status := api.get(path).json()["status"]
+	api.patch(path, pause).hasStatus(http.StatusOK)
+	api.db.Exec(t, `UPDATE monitors SET paused_until = paused_until + (now() - $2) WHERE id = $1`, id, now) // what was stored, by its clock
+	isShown("in the pause", true)
+	stored := must.Get(api.store.Get(t.Context(), id))(t).Pause.Until
+	api.patch(path, fmt.Sprintf(`{"labels":{"team":"a"},"paused_until":%q}`, stored.Format(time.RFC3339Nano))).hasStatus(http.StatusOK)
+	isShown("after another change", true)
+	expect.Equal(t, "the status", api.get(path).json()["status"], status)
+	inDatabase("0")
+	isShown("after its end", false)
+	inDatabase("1 hour")
+	api.patch(path, `{"paused_until":null}`).hasStatus(http.StatusOK)
+	isShown("after it was ended", false)
+	for body, want := range map[string]string{
+		`{"paused_until":"2024-01-15T10:00:00Z"}`: "accepted is a time in the future, at most 7 days ahead",
+		`{"paused_until":"2024-01-23T10:00:00Z"}`: "at most 7 days ahead (2024-01-22T10:55:00Z)",
+		`{"paused_until":"tomorrow"}`:             "paused_until is",
+		`{"paused_until":0}`:                      "paused_until is",
+	} {
+		api.patch(path, body).hasError(http.StatusBadRequest, monitor.InvalidConfig, want)
+	}
+	api.delete(path).hasStatus(http.StatusOK)
+	api.patch(path, pause).hasError(http.StatusConflict, monitor.Ended)
+	expect.Equal(t, "a registration with a pause", api.post("/api/v1/monitors", strings.TrimSuffix(registration, "}")+`,"paused_until":null}`).status, http.StatusBadRequest)
+}
+
 func TestARepeatedChangeIsNotCheckedAgain(t *testing.T) { // section 16.6
 	api := newTestAPI(t)
 	id := api.register("Q")

@@ -21,7 +21,8 @@ const (
 		m.id, m.number, m.stream_url, m.callback_url, m.config, m.metadata_text, m.status,
 		m.stream_status, m.health_video, m.health_audio, m.health_conditions, m.health_renditions, m.last_error, m.blind_since, m.last_observed_at, m.record_parked_since,
 		m.reason, m.generation, m.revision, m.place, m.reported_at,
-		m.created_at, m.updated_at, m.ended_at, m.reserved_until, m.channel_id, m.owner`
+		m.created_at, m.updated_at, m.ended_at, m.reserved_until, m.channel_id, m.owner,
+		CASE WHEN m.paused_until > now() THEN m.paused_until END AS paused_until, m.paused_by`
 	fromMonitors = ` FROM monitors m JOIN monitor_stats s ON s.monitor_id = m.id` + holdingHints
 
 	selectMonitor = `SELECT m.snapshot, m.stream_secret,` + monitorColumns + fromMonitors
@@ -59,6 +60,8 @@ type monitorRow struct {
 	ReservedUntil  sql.NullTime   `db:"reserved_until"`
 	ChannelID      sql.NullString `db:"channel_id"`
 	Owner          string         `db:"owner"`
+	PausedUntil    sql.NullTime   `db:"paused_until"` // NULL: it is not paused
+	PausedBy       string         `db:"paused_by"`
 	TotalSegments  int            `db:"total_segments"`
 	BlackoutEvents int            `db:"blackout_events"`
 	SilenceEvents  int            `db:"silence_events"`
@@ -109,6 +112,9 @@ func (r monitorRow) toMonitor() (monitor.Monitor, error) {
 
 		ReservedUntil:     timeOrZero(r.ReservedUntil),
 		RecordParkedSince: timeOrZero(r.ParkedSince),
+	}
+	if r.PausedUntil.Valid {
+		m.Pause = monitor.Pause{Until: timeOrZero(r.PausedUntil), By: r.PausedBy}
 	}
 	for _, column := range []struct {
 		text []byte

@@ -60,7 +60,7 @@ func (s *FeedStore) ReadFeed(ctx context.Context, after int64, limit int) (feed.
 	return page, nil
 }
 
-// readChecker summarises the monitors that have a worker. A monitor is late if no
+// readChecker summarises the monitors that have a worker, and are not paused. A monitor is late if no
 // report was accepted for $1 intervals. It is also late if its stream is live, nothing was
 // learned of it for as long, and no failure says why. An interval is $2 s at least. The
 // statistics are read only of a monitor that is late without them.
@@ -68,11 +68,11 @@ const readChecker = `
 	WITH watched AS (
 		SELECT m.id, m.seq, m.last_error, m.unseen, m.blind_since IS NOT NULL AS blind,
 		       CASE WHEN m.updated_at < since.at THEN true
-		            WHEN m.status <> 'monitoring' OR m.last_error <> '' OR greatest(m.last_observed_at, m.created_at) >= since.at THEN false
+		            WHEN m.status <> 'monitoring' OR m.last_error <> '' OR greatest(m.last_observed_at, m.created_at, m.paused_until) >= since.at THEN false
 		            ELSE (SELECT s.last_check_at >= since.at FROM monitor_stats s WHERE s.monitor_id = m.id) IS NOT TRUE END AS late
 		FROM monitors m
 		CROSS JOIN LATERAL (SELECT now() - make_interval(secs => $1 * greatest($2, CASE WHEN jsonb_typeof(m.config->'check_interval_sec') = 'number' THEN CAST(m.config->>'check_interval_sec' AS float8) END)) AS at) AS since
-		WHERE m.` + activePredicate + ` AND m.reserved_until IS NULL)
+		WHERE m.` + activePredicate + ` AND m.reserved_until IS NULL AND (m.paused_until > now()) IS NOT TRUE)
 	SELECT count(*) AS watched,
 	       count(*) FILTER (WHERE blind) AS blind,
 	       count(*) FILTER (WHERE late) AS late,

@@ -73,9 +73,9 @@ func eachRow(ctx context.Context, tx *sqlx.Tx, columns []any, row func(), query 
 // readLife reads the times of a monitor and the present states of its lanes.
 func readLife(ctx context.Context, tx *sqlx.Tx, id monitor.ID) (histories.MonitorLife, error) {
 	var life histories.MonitorLife
-	var endedAt, seenAt sql.NullTime
-	err := tx.QueryRowxContext(ctx, `SELECT created_at, ended_at, COALESCE(reported_at, seen_at) FROM monitors WHERE id = $1`, id).
-		Scan(&life.CreatedAt, &endedAt, &seenAt)
+	var endedAt, seenAt, pausedUntil sql.NullTime
+	err := tx.QueryRowxContext(ctx, `SELECT created_at, ended_at, COALESCE(reported_at, seen_at), paused_until FROM monitors WHERE id = $1`, id).
+		Scan(&life.CreatedAt, &endedAt, &seenAt, &pausedUntil)
 	if errors.Is(err, sql.ErrNoRows) {
 		return life, monitorNotFound(id)
 	}
@@ -83,7 +83,7 @@ func readLife(ctx context.Context, tx *sqlx.Tx, id monitor.ID) (histories.Monito
 		return life, err
 	}
 	life.EndedAt = timeOrZero(endedAt)
-	life.Current.Seen = timeOrZero(seenAt)
+	life.Current.Seen, life.Current.PausedUntil = timeOrZero(seenAt), timeOrZero(pausedUntil)
 	lanes, err := readLanes(ctx, tx, id)
 	life.Current.Lanes = lanes[id]
 	return life, err

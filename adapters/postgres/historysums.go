@@ -19,9 +19,9 @@ import (
 )
 
 // counted selects the spans that history.Totals counts: those of known segments, of
-// blindness, and of the conditions of picture and sound.
-const counted = `(lane = 'segments' AND state <> 'unknown' OR lane = 'stream' AND state = 'blind'
-	OR lane IN ('video', 'audio') AND state NOT IN ('ok', 'unknown', 'none'))`
+// blindness and pauses, and of the conditions of picture and sound.
+const counted = `(lane = 'segments' AND state NOT IN ('unknown', 'paused') OR lane = 'stream' AND state IN ('blind', 'paused')
+	OR lane IN ('video', 'audio') AND state NOT IN ('ok', 'unknown', 'none', 'paused'))`
 
 // SumHistory implements histories.Store.
 func (s *HistoryStore) SumHistory(ctx context.Context, of histories.Selection, now time.Time, sum *history.Summary) error {
@@ -134,15 +134,15 @@ func sumOpenSpans(ctx context.Context, tx *sqlx.Tx, in histories.Selection, now 
 	var lane history.Lane
 	var open history.Open
 	var until time.Time
-	var seen sql.NullTime
+	var seen, pausedUntil sql.NullTime
 	condition, arg := selected(in, 1)
-	return eachRow(ctx, tx, []any{&of, &lane, &open.State, &open.Since, &until, &seen}, func() {
-		current := history.Current{Lanes: map[history.Lane]history.Open{lane: open}, Seen: timeOrZero(seen)}
+	return eachRow(ctx, tx, []any{&of, &lane, &open.State, &open.Since, &until, &seen, &pausedUntil}, func() {
+		current := history.Current{Lanes: map[history.Lane]history.Open{lane: open}, Seen: timeOrZero(seen), PausedUntil: timeOrZero(pausedUntil)}
 		for _, span := range history.Close(current, until) {
 			sum.AddSpan(of, span)
 		}
 	}, `
-		SELECT monitor_id, lane, state, since, COALESCE(ended_at, $2), COALESCE(reported_at, seen_at)
+		SELECT monitor_id, lane, state, since, COALESCE(ended_at, $2), COALESCE(reported_at, seen_at), paused_until
 		FROM history_lanes JOIN monitors ON monitors.id = monitor_id
 		WHERE `+condition+` AND `+counted, arg, now.UTC())
 }

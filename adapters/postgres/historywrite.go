@@ -45,7 +45,7 @@ func storeStates(ctx context.Context, tx *sqlx.Tx, all []found) error {
 	}
 	var changed laneChanges
 	for _, h := range all {
-		before := history.Current{Lanes: lanes[h.monitor.id], Seen: h.monitor.seenAt}
+		before := history.Current{Lanes: lanes[h.monitor.id], Seen: h.monitor.seenAt, PausedUntil: h.monitor.pausedUntil}
 		after, closed := history.Observe(before, *h.report)
 		changed.add(h.monitor.id, before.Lanes, after.Lanes, closed)
 	}

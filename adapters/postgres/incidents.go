@@ -186,16 +186,16 @@ func timeOrNull(t time.Time) *time.Time {
 // order of $2, and wakes the dispatchers. An incident of a monitor comes before its next, because one may be open.
 const saveIncidents = `
 	WITH saved AS (
-		INSERT INTO incidents (id, monitor_id, state, severity, conditions, started_at, opened_at, resolved_at, resolved_by,
+		INSERT INTO incidents (id, monitor_id, state, severity, conditions, started_at, opened_at, resolved_at, resolved_by, resolved_by_pause,
 		                       quiet_sec, reopened, acknowledged_by, acknowledged_at, acknowledged_severity, acknowledgements, severity_now, false_positive, picture, due_at, updated_at,
 		                       asked_at, opinion_due_at)
-		SELECT id, monitor_id, state, severity, conditions, started_at, opened_at, resolved_at, resolved_by,
+		SELECT id, monitor_id, state, severity, conditions, started_at, opened_at, resolved_at, resolved_by, resolved_by_pause,
 		       quiet_sec, reopened, acknowledged_by, acknowledged_at, acknowledged_severity, acknowledgements, severity_now, false_positive, picture, due_at, updated_at,
 		       asked_at, opinion_due_at
 		FROM json_populate_recordset(CAST(NULL AS incidents), $1)
 		ON CONFLICT (id) DO UPDATE SET
 			state = excluded.state, severity = excluded.severity, conditions = excluded.conditions, started_at = excluded.started_at,
-			resolved_at = excluded.resolved_at, resolved_by = excluded.resolved_by, quiet_sec = excluded.quiet_sec, reopened = excluded.reopened,
+			resolved_at = excluded.resolved_at, resolved_by = excluded.resolved_by, resolved_by_pause = excluded.resolved_by_pause, quiet_sec = excluded.quiet_sec, reopened = excluded.reopened,
 			acknowledged_by = excluded.acknowledged_by, acknowledged_at = excluded.acknowledged_at, acknowledged_severity = excluded.acknowledged_severity,
 			acknowledgements = excluded.acknowledgements, severity_now = excluded.severity_now,
 			false_positive = excluded.false_positive, picture = excluded.picture, due_at = excluded.due_at, updated_at = excluded.updated_at,

@@ -103,6 +103,13 @@ func (r *queuedReport) accept(m lockedMonitor) (f found, accepted bool) {
 		r.answer, r.err = monitor.Answer{}, monitor.ErrSuperseded
 		return f, false
 	}
+	paused := r.report.Paused
+	if r.report.Revision < m.revision { // the worker has yet to hear of the newest change
+		paused = m.paused
+	}
+	if r.report.Paused = paused; paused {
+		r.report = r.report.InPause()
+	}
 	f = found{monitor: m, report: &r.report, events: r.report.Events}
 	r.answer, r.err = monitor.Answer{Order: monitor.Run, Revision: m.revision, ThumbnailWanted: m.watched, OfficialState: m.official, IngestState: m.ingest}, nil
 	switch {
@@ -208,7 +215,10 @@ func newStateRow(r found) stateRow {
 	}
 	row.StreamStatus, row.Video, row.Audio = string(r.report.StreamStatus), string(r.report.Health.Video), string(r.report.Health.Audio)
 	row.Conditions, row.Renditions = r.report.Health.Conditions, r.report.Health.Renditions
-	row.ReportedAt, row.Broadcast = timeOrNull(r.report.At), r.report.Broadcast
+	row.Broadcast = r.report.Broadcast
+	if !r.instead {
+		row.ReportedAt = timeOrNull(r.report.At)
+	}
 	if v := r.report.Visibility; v != nil {
 		row.Visible, row.LastError, row.BlindSince, row.LastObservedAt = true, v.LastError, timeOrNull(v.BlindSince), timeOrNull(v.LastObservedAt)
 		if v.Unseen != (monitor.Unseen{}) {
@@ -228,7 +238,7 @@ const storeMonitorStates = `
 		health_conditions = CASE WHEN n.health_video IS NULL AND n.health_audio IS NULL THEN m.health_conditions ELSE n.health_conditions END,
 		health_renditions = CASE WHEN n.health_video IS NULL AND n.health_audio IS NULL THEN m.health_renditions ELSE n.health_renditions END,
 		snapshot         = COALESCE(decode(n.snapshot, 'base64'), m.snapshot),
-		reported_at      = CASE WHEN n.applied THEN n.reported_at ELSE m.reported_at END,
+		reported_at      = COALESCE(n.reported_at, m.reported_at),
 		last_error       = CASE WHEN n.visible THEN n.last_error ELSE m.last_error END,
 		blind_since      = CASE WHEN n.visible THEN n.blind_since ELSE m.blind_since END,
 		last_observed_at = CASE WHEN n.visible THEN n.last_observed_at ELSE m.last_observed_at END,

@@ -17,9 +17,11 @@ import (
 type found struct {
 	monitor lockedMonitor
 	report  *monitor.Report        // nil: it was no report
+	instead bool                   // the gateway has made the report, in place of the worker
 	applied bool                   // the report gives the present state: it is no overtaken report
 	events  []event.Event          // to store; insertEvents leaves those that this transaction has stored
 	ended   *incident.MonitorEnded // the monitor is not active when the transaction ends
+	paused  *incident.Paused       // nobody looks from now on; nil: no pause begins
 	changed bool                   // readers of the feed see it change
 }
 
@@ -32,6 +34,9 @@ func (f found) inputs() []incident.Found {
 	inputs := incident.Inputs(f.events, signals)
 	if f.ended != nil {
 		inputs = append(inputs, incident.Found{Input: *f.ended})
+	}
+	if f.paused != nil {
+		inputs = append(inputs, incident.Found{Input: *f.paused})
 	}
 	return inputs
 }

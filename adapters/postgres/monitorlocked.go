@@ -18,25 +18,27 @@ import (
 
 // lockedMonitor is a monitor whose row the transaction has locked.
 type lockedMonitor struct {
-	id         monitor.ID
-	status     monitor.Status
-	reason     string
-	generation int
-	revision   int    // of config, callback URL, metadata and labels
-	runtimeID  string // where the newest generation was launched; the column place
-	reserved   bool
-	visible    feed.Visible // as readers of the feed see it
-	reportedAt time.Time    // of the newest report of this generation; zero: none
-	seenAt     time.Time    // of the newest report of any generation; zero: none
-	streamURL  string
-	noCallback bool // routes alone tell somebody
-	metadata   []byte
-	labels     labels
-	watched    bool // a page shows its thumbnails
-	official   *monitor.OfficialState
-	ingest     *monitor.IngestState
-	parked     bool // its history and its incidents are not stored at present: see orPark
-	wasParked  bool // they were not
+	id          monitor.ID
+	status      monitor.Status
+	reason      string
+	generation  int
+	revision    int    // of config, callback URL, metadata, labels and pause
+	runtimeID   string // where the newest generation was launched; the column place
+	reserved    bool
+	visible     feed.Visible // as readers of the feed see it
+	reportedAt  time.Time    // of the newest report of this generation; zero: none
+	seenAt      time.Time    // of the newest report of any generation; zero: none
+	streamURL   string
+	noCallback  bool // routes alone tell somebody
+	metadata    []byte
+	labels      labels
+	watched     bool // a page shows its thumbnails
+	official    *monitor.OfficialState
+	ingest      *monitor.IngestState
+	pausedUntil time.Time // the end of the newest pause; zero: there was none
+	paused      bool      // it has not
+	parked      bool      // its history and its incidents are not stored at present: see orPark
+	wasParked   bool      // they were not
 }
 
 // selectLocked reads what lockMonitor and lockMonitors return.
@@ -44,6 +46,7 @@ var selectLocked = `
 	SELECT id, status, reason, generation, place, reserved_until IS NOT NULL AS reserved, blind_since IS NOT NULL AS blind, reported_at,
 	       COALESCE(reported_at, seen_at) AS seen_at, stream_url, callback_url = '' AS no_callback, metadata_text, labels, stream_status, health_video, health_audio, health_conditions, health_renditions, last_error, revision,
 	       ` + thumbnailWanted + ` AS watched, ` + youngOfficialState + ` AS official, ` + ingestState + ` AS ingest,
+	       paused_until, COALESCE(paused_until > now(), false) AS paused,
 	       COALESCE(record_tried_at > now() - ` + parkedFor + `, false) AS parked, record_parked_since IS NOT NULL AS was_parked
 	FROM monitors`
 
@@ -76,10 +79,10 @@ func scanLocked(ctx context.Context, tx *sqlx.Tx, query string, arg any) (all []
 		var m lockedMonitor
 		var metadata sql.NullString
 		var conditions, renditions, official, ingest []byte
-		var reportedAt, seenAt sql.NullTime
+		var reportedAt, seenAt, pausedUntil sql.NullTime
 		if err := rows.Scan(&m.id, &m.status, &m.reason, &m.generation, &m.runtimeID, &m.reserved, &m.visible.Blind, &reportedAt,
 			&seenAt, &m.streamURL, &m.noCallback, &metadata, &m.labels, &m.visible.StreamStatus, &m.visible.Video, &m.visible.Audio, &conditions, &renditions, &m.visible.LastError, &m.revision,
-			&m.watched, &official, &ingest, &m.parked, &m.wasParked); err != nil {
+			&m.watched, &official, &ingest, &pausedUntil, &m.paused, &m.parked, &m.wasParked); err != nil {
 			return nil, err
 		}
 		m.visible.Status = m.status
@@ -95,7 +98,7 @@ func scanLocked(ctx context.Context, tx *sqlx.Tx, query string, arg any) (all []
 				return nil, err
 			}
 		}
-		m.metadata, m.reportedAt, m.seenAt = []byte(metadata.String), timeOrZero(reportedAt), timeOrZero(seenAt)
+		m.metadata, m.reportedAt, m.seenAt, m.pausedUntil = []byte(metadata.String), timeOrZero(reportedAt), timeOrZero(seenAt), timeOrZero(pausedUntil)
 		all = append(all, m)
 	}
 	return all, rows.Err()
@@ -131,12 +134,12 @@ func (m lockedMonitor) requireGeneration(generation int) error {
 func (m lockedMonitor) callbackFailed() bool { return m.reason == event.ReasonCallbackFailed }
 
 // endMonitor stores the end of a monitor that the caller has locked and found active. It
-// removes the monitor's reservation, blindness and snapshot: an ended monitor has none. Its number is
+// removes the monitor's reservation, blindness, pause and snapshot: an ended monitor has none. Its number is
 // free when readers of the feed see the monitor no more.
 func endMonitor(ctx context.Context, tx *sqlx.Tx, id monitor.ID, to monitor.Status, reason string, at time.Time) error {
 	_, err := tx.ExecContext(ctx, `
 		WITH ended AS (
-			UPDATE monitors SET status = $2, reason = $3, ended_at = $4, reserved_until = NULL, blind_since = NULL, unseen = NULL, snapshot = NULL, stream_secret = NULL, updated_at = now()
+			UPDATE monitors SET status = $2, reason = $3, ended_at = $4, reserved_until = NULL, blind_since = NULL, paused_until = NULL, unseen = NULL, snapshot = NULL, stream_secret = NULL, updated_at = now()
 			WHERE id = $1 RETURNING number)
 		UPDATE monitor_numbers n SET free_at = clock_timestamp() + make_interval(secs => $5) FROM ended WHERE n.number = ended.number`,
 		id, to, reason, at.UTC(), feed.EndedShown.Seconds())

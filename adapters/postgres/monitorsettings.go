@@ -10,6 +10,7 @@ import (
 	"github.com/lib/pq"
 
 	"github.com/stream-monitor/stream-monitor/application/monitors"
+	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -48,15 +49,23 @@ func (s *SettingsStore) UpdateSettings(ctx context.Context, m monitor.Monitor, p
 				metadata_text  = $5,
 				labels         = CAST($9 AS jsonb),
 				owner          = $10,
+				paused_until   = COALESCE(CAST($11 AS timestamptz), CASE WHEN paused_until > now() THEN now() ELSE paused_until END),
+				paused_by      = $12,
 				stream_secret  = CASE WHEN $7 THEN stream_secret ELSE $8 END,
 				revision       = revision + 1,
 				reserved_until = CASE WHEN reserved_until IS NOT NULL AND place = '' AND status = 'waiting'
 				                      THEN COALESCE($6, reserved_until) ELSE reserved_until END,
 				updated_at     = now()
 			WHERE id = $1`,
-			m.ID, string(config), m.CallbackURL, nullText(m.Metadata), nullText(m.Metadata), nullTime(promoteAt), m.SecretLost, secret, labels(m.Labels), m.Owner)
+			m.ID, string(config), m.CallbackURL, nullText(m.Metadata), nullText(m.Metadata), nullTime(promoteAt), m.SecretLost, secret, labels(m.Labels), m.Owner,
+			nullTime(m.Pause.Until), m.Pause.By)
 		if err != nil {
 			return metadataError(err)
+		}
+		if begins := !m.Pause.Until.IsZero(); begins != locked.paused || begins && !m.Pause.Until.Equal(locked.pausedUntil) {
+			if err := s.db.pause(ctx, tx, locked, m); err != nil {
+				return err
+			}
 		}
 		if m.CallbackURL == "" && !locked.noCallback {
 			// Deliveries that wait for the callback have lost their receiver.
@@ -72,6 +81,20 @@ func (s *SettingsStore) UpdateSettings(ctx context.Context, m monitor.Monitor, p
 		return addToFeed(ctx, tx, monitorChange(m.ID))
 	})
 	return updated, err
+}
+
+// pause records the begin or the end of a pause of a locked monitor: its worker reports it later, if it has one.
+func (db *database) pause(ctx context.Context, tx *sqlx.Tx, locked lockedMonitor, m monitor.Monitor) error {
+	var now time.Time
+	if err := tx.GetContext(ctx, &now, `SELECT clock_timestamp()`); err != nil {
+		return err
+	}
+	report := m.PauseReport(now)
+	f := found{monitor: locked, report: &report, applied: true, instead: true}
+	if report.Paused {
+		f.paused = &incident.Paused{By: m.Pause.By}
+	}
+	return db.recordOrPark(ctx, tx, f)
 }
 
 // addRevision makes a new revision of monitors that the transaction has locked, by which their workers learn of a change

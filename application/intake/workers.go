@@ -113,6 +113,9 @@ func (s *WorkerService) Assignment(ctx context.Context, id monitor.ID, generatio
 		Revision:   m.Revision,
 		StreamURL:  m.StreamURL,
 		Config:     m.Config,
+
+		PausedUntil: m.Pause.Until,
+
 		Snapshot:   m.Snapshot,
 		References: detector.JoinReferences(own, ofChannel),
 		Cookies:    jar,

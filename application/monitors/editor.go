@@ -24,6 +24,8 @@ type Change struct {
 	Metadata    json.RawMessage    // a JSON object, which replaces the old one; empty: left out
 	Labels      map[string]*string // those to set; a nil value removes one, the others stay
 	Owner       *string            // the file that keeps it; empty: none. nil: left out
+	PausedUntil TimeChange         // the end of the pause (section 16.9)
+	By          string             // who changes it; empty: unknown
 	Unreadable  []error            // as in a Request
 
 	// Keeper says that the change is all that a file has of the monitor: what is left out gets its default, but for
@@ -115,7 +117,10 @@ type Editor struct {
 // report. A change that is repeated, or changes nothing, stores nothing. Errors:
 // *monitor.Error NotFound, Ended, InvalidURL, InvalidConfig.
 func (ed *Editor) ChangeMonitor(ctx context.Context, id monitor.ID, c Change) (changed monitor.Monitor, err error) {
-	return ed.change(ctx, id, c, sameSettings)
+	return ed.change(ctx, id, c, func(before, after monitor.Monitor) (bool, error) {
+		same, err := sameSettings(before, after)
+		return same && before.Pause.Until.Equal(after.Pause.Until), err
+	})
 }
 
 // update is ChangeMonitor for a batch: what means the same is no change. With dryRun nothing is stored.
@@ -209,6 +214,12 @@ func (ed *Editor) draft(ctx context.Context, m monitor.Monitor, c Change) (monit
 	}
 	if !sameTime(expiry(draft.Config), expiry(m.Config)) {
 		refused = append(refused, checkExpiry(draft.Config, ed.now()))
+	}
+	if until := c.PausedUntil.To; until != nil && !until.Equal(m.Pause.Until) {
+		draft.Pause = monitor.Pause{Until: *until, By: c.By}
+		refused = append(refused, monitor.CheckPause(*until, ed.now()))
+	} else if c.PausedUntil.Given && until == nil {
+		draft.Pause = monitor.Pause{}
 	}
 	refused = append(refused, changeSecret(&draft, c)...)
 	if c.Metadata != nil {

@@ -79,8 +79,8 @@ type MonitorStore interface {
 type SettingsStore interface {
 	MonitorGetter
 
-	// UpdateSettings stores Config, CallbackURL, Metadata, Labels and Owner of m with the revision after
-	// that of m, and returns the monitor. A promoteAt that is not zero moves the
+	// UpdateSettings stores Config, CallbackURL, Metadata, Labels, Owner and Pause of m with the revision after
+	// that of m, and returns the monitor. Another pause than before ends what is open (incident.Paused). A promoteAt that is not zero moves the
 	// promotion of a reservation that has never had a worker (decision A10). Errors:
 	// ErrRevisionConflict when the stored revision is not that of m; *monitor.Error
 	// NotFound, Ended, and InvalidConfig for metadata that cannot be stored.

@@ -52,7 +52,7 @@ func (b *backlog) add(r monitor.Report) {
 	}
 	for len(r.Events) > maxEvents {
 		// A step with more than maxEvents events: only the last report has a state.
-		b.reports = append(b.reports, monitor.Report{Generation: r.Generation, At: r.At, Events: r.Events[:maxEvents:maxEvents]})
+		b.reports = append(b.reports, monitor.Report{Generation: r.Generation, Revision: r.Revision, At: r.At, Events: r.Events[:maxEvents:maxEvents]})
 		r.Events = r.Events[maxEvents:]
 	}
 	b.reports = append(b.reports, r)

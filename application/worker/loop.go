@@ -24,6 +24,7 @@ type loop struct {
 
 	lanes     *lanes
 	revisions *revisionFollower
+	revision  int // of the assignment that the watcher goes by
 
 	closeMedia func()
 
@@ -220,7 +221,12 @@ func (l *loop) adopt(a monitor.Assignment) {
 	l.adoptedAt = l.clock.now()
 	l.lanes.runner.setting, l.lanes.runner.cookies, l.lanes.runner.secret = a.Config.Value, l.newCookies(a), a.Secret
 	l.log.Info("Monitoring goes on by a changed configuration", "revision", a.Revision)
+	l.revision = a.Revision
 	l.step(watch.RulesChanged{Rules: l.rules(a)})
+	if l.watcher.Report().Paused {
+		l.lanes.canceller()()
+		l.captures = capture.Tracker{}
+	}
 }
 
 // followClock adopts a changed wall clock and passes the step to the watcher.
@@ -284,7 +290,7 @@ func (l *loop) writeLogEntry(e watch.LogEntry) {
 // next worker needs a newer one.
 func (l *loop) state() monitor.Report {
 	r := l.watcher.Report()
-	r.Generation, r.At = l.cfg.Generation, l.reportTime(r.Status)
+	r.Generation, r.Revision, r.At = l.cfg.Generation, l.revision, l.reportTime(r.Status)
 	snapshot, err := l.watcher.SnapshotIfDue()
 	if err != nil {
 		l.log.Error("The worker could not make a snapshot; the next worker would start without one", "error", err)

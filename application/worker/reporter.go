@@ -310,7 +310,7 @@ func (r *reporter) sendInParts(report monitor.Report, rejection error) (answer m
 	}
 	r.w.log.Error("The gateway rejects a report; its events are sent one by one", "error", rejection)
 	for _, e := range report.Events {
-		part := monitor.Report{Generation: report.Generation, At: report.At, Events: []event.Event{e}}
+		part := monitor.Report{Generation: report.Generation, Revision: report.Revision, At: report.At, Events: []event.Event{e}}
 		_, err := r.attempt(part)
 		switch {
 		case isReportRejected(err):

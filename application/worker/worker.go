@@ -171,6 +171,7 @@ func (w *Worker) start(ctx, force context.Context) (*loop, error) {
 		watcher:   watcher,
 		recorder:  rec,
 		reporter:  reporter,
+		revision:  assignment.Revision,
 		revisions: revisions,
 		lanes:     newLanes(force, w.log, runner),
 		collector: evidence,
@@ -225,7 +226,7 @@ func (w *Worker) assignment(ctx context.Context) (monitor.Assignment, error) {
 // start at once check at different times.
 func (w *Worker) rules(a monitor.Assignment) watch.Rules {
 	rules := watch.RulesOf(a.Config, w.cfg.Preference)
-	rules.References = a.References
+	rules.References, rules.PausedUntil = a.References, a.PausedUntil
 	source := monitor.SourceOf(a.StreamURL)
 	rules.AudioOnly, rules.Lasting, rules.OfficialCheck = source.AudioOnly, source.Lasting, source.OfficialCheck
 	if w.cfg.SpreadChecks {

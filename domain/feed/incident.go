@@ -23,6 +23,7 @@ type Incident struct {
 	OpenedAt             time.Time                  `json:"opened_at"`  // when that was detected
 	ResolvedAt           *time.Time                 `json:"resolved_at"`
 	ResolvedBy           *string                    `json:"resolved_by"` // null: nobody, it was quiet
+	ResolvedByPause      bool                       `json:"resolved_by_pause,omitempty"` // because its stream was paused, by ResolvedBy
 	AcknowledgedAt       *time.Time                 `json:"acknowledged_at"`
 	AcknowledgedBy       *string                    `json:"acknowledged_by"`
 	AcknowledgedSeverity *int                       `json:"acknowledged_severity"` // at that time; what is worse needs somebody again
@@ -174,6 +175,7 @@ func NewIncidentIn(id monitor.ID, i incident.Incident, zone *time.Location) Inci
 		OpenedAt:         wire.Time(i.OpenedAt, zone),
 		ResolvedAt:       wire.TimeOrNull(i.ResolvedAt, zone),
 		ResolvedBy:       wire.OrNull(i.ResolvedBy),
+		ResolvedByPause:  i.ResolvedByPause,
 		AcknowledgedAt:   wire.TimeOrNull(i.AcknowledgedAt, zone),
 		AcknowledgedBy:   wire.OrNull(i.AcknowledgedBy),
 		FalsePositive:    i.FalsePositive,

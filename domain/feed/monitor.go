@@ -26,6 +26,8 @@ type Monitor struct {
 	Health       Health               `json:"health"`
 	LastError    *string              `json:"last_error"`
 	BlindSince   *time.Time           `json:"blind_since"`
+	PausedUntil  *time.Time           `json:"paused_until"` // null: it is not paused
+	PausedBy     *string              `json:"paused_by"`    // null: it is not paused, or nobody knows
 	LastObserved *time.Time           `json:"last_observed_at"`
 	Statistics   monitor.Statistics   `json:"statistics"`
 	Config       monitor.Config       `json:"config"`
@@ -125,6 +127,8 @@ func NewMonitorIn(m monitor.Monitor, zone *time.Location) Monitor {
 		Health:       NewHealth(m.Health, zone),
 		LastError:    wire.OrNull(m.Visibility.LastError),
 		BlindSince:   wire.TimeOrNull(m.Visibility.BlindSince, zone),
+		PausedUntil:  wire.TimeOrNull(m.Pause.Until, zone),
+		PausedBy:     wire.OrNull(m.Pause.By),
 		LastObserved: wire.TimeOrNull(m.Visibility.LastObservedAt, zone),
 		Statistics:   m.Statistics,
 		Config:       m.Config,

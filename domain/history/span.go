@@ -38,6 +38,7 @@ const (
 	Late     State = "late"     // stream: upcoming beyond its scheduled start and tolerance
 	Blind    State = "blind"    // stream: nothing can be learned (decision S15)
 	NoMedia  State = "no_media" // segments: an outage that was alerted (section 6.6)
+	Paused   State = "paused"   // every lane: nobody was to look (section 16.9)
 )
 
 // Trouble reports whether the state is neither good nor unknown.
@@ -45,7 +46,7 @@ func (s State) Trouble() bool { return s.severity() == 2 }
 
 func (s State) severity() int {
 	switch s {
-	case OK, None, Live, Upcoming:
+	case OK, None, Live, Upcoming, Paused:
 		return 0
 	case Unknown:
 		return 1
@@ -70,6 +71,21 @@ type Open struct {
 type Current struct {
 	Lanes map[Lane]Open // empty: no report was accepted yet, or the monitor has ended
 	Seen  time.Time     // of the newest accepted report; zero: none
+
+	// PausedUntil is the end of the newest pause, which may have passed; zero: there was none.
+	PausedUntil time.Time
+}
+
+// knownUntil returns until when an open span is known at a time. Reports prove it, each for MaxGap; a pause needs none.
+func (c Current) knownUntil(open Open, at time.Time) time.Time {
+	known := c.Seen
+	if open.State == Paused {
+		known = instant.Latest(known, c.PausedUntil)
+	}
+	if at.Sub(known) > MaxGap {
+		return instant.Latest(open.Since, known)
+	}
+	return at
 }
 
 // MaxGap is the longest time between two accepted reports in which a lane keeps its
@@ -85,20 +101,20 @@ func Observe(before Current, r monitor.Report) (after Current, closed []Span) {
 		at = before.Seen
 	}
 	after = Current{Lanes: map[Lane]Open{}, Seen: at}
-	missing := !before.Seen.IsZero() && at.Sub(before.Seen) > MaxGap
 	for _, lane := range Lanes() {
 		open, known := before.Lanes[lane]
-		if missing && known && open.State != Unknown {
-			closed = appendSpan(closed, lane, open.State, open.Since, before.Seen)
-			open = Open{Unknown, instant.Latest(open.Since, before.Seen)}
+		if until := before.knownUntil(open, at); known && open.State != Unknown && until.Before(at) {
+			closed = appendSpan(closed, lane, open.State, open.Since, until)
+			open = Open{Unknown, until}
 		}
+		wasPaused := open.State == Paused
 		for _, c := range changesOf(lane, before, after, r) {
 			switch {
 			case !known:
 				open, known = Open{c.state, at}, true
 			case open.State != c.state:
-				begin := at
-				if !c.at.IsZero() && c.at.Before(at) {
+				begin := instant.Latest(open.Since, at)              // a gateway's clock may have begun it
+				if !c.at.IsZero() && c.at.Before(at) && !wasPaused { // what was known before a pause says nothing of it
 					begin = instant.Latest(open.Since, c.at)
 				}
 				closed = appendSpan(closed, lane, open.State, open.Since, begin)
@@ -122,10 +138,7 @@ func Close(c Current, until time.Time) (spans []Span) {
 		if !known {
 			continue
 		}
-		seen := until
-		if until.Sub(c.Seen) > MaxGap {
-			seen = instant.Latest(open.Since, c.Seen)
-		}
+		seen := c.knownUntil(open, until)
 		spans = appendSpan(spans, lane, open.State, open.Since, seen)
 		spans = appendSpan(spans, lane, Unknown, seen, until)
 	}
@@ -141,6 +154,9 @@ type change struct {
 // changesOf returns the states that a report gives to a lane, the present one last. after
 // has the lanes that come before it in Lanes.
 func changesOf(lane Lane, before, after Current, r monitor.Report) []change {
+	if r.Paused {
+		return []change{{state: Paused}}
+	}
 	switch lane {
 	case Stream:
 		return streamChanges(before, r)

@@ -75,14 +75,15 @@ func following(unit Unit, begin time.Time) time.Time {
 
 // The times that Totals counts beside the conditions of the detectors.
 const (
-	Watched = "watched" // the state of the segments was known
-	Out     = "out"     // no media, alerted
-	BlindID = "blind"   // nothing could be learned, alerted
+	Watched  = "watched" // the state of the segments was known
+	Out      = "out"     // no media, alerted
+	BlindID  = "blind"   // nothing could be learned, alerted
+	PausedID = "paused"  // nobody was to look
 )
 
 // Totals sums up spans and alerts.
 type Totals struct {
-	Time      map[string]time.Duration // watched, each detector's condition (black, silent), out, blind
+	Time      map[string]time.Duration // watched, each detector's condition (black, silent), out, blind, paused
 	Alerts    int
 	Incidents int
 	ToAlert   Delay
@@ -99,7 +100,7 @@ func (d Delay) plus(o Delay) Delay { return Delay{d.Sum + o.Sum, max(d.Max, o.Ma
 // NewTotals returns totals of nothing, with every time that is counted for each monitor. An
 // optional detector has its time once it has found something.
 func NewTotals() Totals {
-	t := Totals{Time: map[string]time.Duration{Watched: 0, Out: 0, BlindID: 0}}
+	t := Totals{Time: map[string]time.Duration{Watched: 0, Out: 0, BlindID: 0, PausedID: 0}}
 	for _, d := range detector.Table {
 		if !d.Optional {
 			t.Time[d.Health] = 0
@@ -117,6 +118,10 @@ func (t *Totals) Add(p Period, s Span, n int) {
 		return
 	}
 	switch {
+	case s.State == Paused:
+		if s.Lane == Stream {
+			t.Time[PausedID] += d
+		}
 	case s.Lane == Segments && s.State != Unknown:
 		t.Time[Watched] += d
 		if s.State == NoMedia {

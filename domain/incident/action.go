@@ -13,6 +13,9 @@ type Acknowledge struct{ By string }
 // good. Conditions that last go on in it; only an error ends.
 type Resolve struct{ By string }
 
+// Paused says that nobody looks at the stream from now on (section 16.9). It ends what lasts, and resolves the incident for good.
+type Paused struct{ By string }
+
 // Note adds a text to the log.
 type Note struct{ By, Text string }
 
@@ -24,6 +27,7 @@ type Label struct {
 
 func (Acknowledge) input() {}
 func (Resolve) input()     {}
+func (Paused) input()      {}
 func (Note) input()        {}
 func (Label) input()       {}
 
@@ -35,6 +39,7 @@ const (
 	WasOpened     EntryKind = "opened"
 	WasReopened   EntryKind = "reopened"
 	WasResolved   EntryKind = "resolved"
+	WasPaused     EntryKind = "paused" // resolved, because its stream was paused
 	Acknowledged  EntryKind = "acknowledged"
 	Noted         EntryKind = "note"
 	Labelled      EntryKind = "label"

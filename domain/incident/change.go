@@ -40,6 +40,8 @@ func (c *Change) take(in Input) {
 		c.acknowledge(in.By)
 	case Resolve:
 		c.resolveAtOnce(in.By)
+	case Paused:
+		c.pause(in.By)
 	case Note:
 		c.log(Entry{Kind: Noted, At: c.now, By: in.By, Text: in.Text})
 	case Ask:
@@ -110,7 +112,7 @@ func (c *Change) begin(in Began) bool {
 	case in.At.Before(c.ResolvedAt):
 		c.beginResolved(in)
 		return true
-	case c.ResolvedBy == "" && in.StartedAt.Sub(c.ResolvedAt) <= ReopenWithin:
+	case !c.resolvedForGood() && in.StartedAt.Sub(c.ResolvedAt) <= ReopenWithin:
 		c.reopen(in.At)
 	default:
 		return false
@@ -193,4 +195,15 @@ func (c *Change) resolveAtOnce(by string) {
 		c.State, c.ResolvedAt, c.ResolvedBy = Resolved, c.now, by
 	}
 	c.log(Entry{Kind: WasResolved, At: c.now, By: by})
+}
+
+// pause ends what lasts, because nobody will see its end.
+func (c *Change) pause(by string) {
+	c.passTime(c.now)
+	c.Conditions.end(c.now)
+	if c.State != Open {
+		return
+	}
+	c.State, c.ResolvedAt, c.ResolvedBy, c.ResolvedByPause = Resolved, c.now, by, true
+	c.log(Entry{Kind: WasPaused, At: c.now, By: by})
 }

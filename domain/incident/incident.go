@@ -40,20 +40,21 @@ const (
 // Incident is the trouble of one stream, from its onset to its recovery. Its JSON is
 // the state that a Tracker needs to go on, as it is stored.
 type Incident struct {
-	ID             string        `json:"id,omitempty"` // a UUID; empty until it is stored
-	State          State         `json:"state"`
-	Severity       int           `json:"severity"`     // the worst so far, 0 to MaxSeverity
-	SeverityNow    int           `json:"severity_now"` // of what lasts; 0 also if nothing does
-	Conditions     Conditions    `json:"conditions"`
-	StartedAt      time.Time     `json:"started_at"`           // the earliest onset
-	OpenedAt       time.Time     `json:"opened_at"`            // when the first condition was detected
-	ResolvedAt     time.Time     `json:"resolved_at,omitzero"` // zero while open
-	ResolvedBy     string        `json:"resolved_by"`          // who resolved it; empty: nobody, it was quiet
-	Quiet          time.Duration `json:"quiet"`                // how long all has to be good before it is resolved
-	Reopened       int           `json:"reopened"`             // how often
-	ReopenedAt     time.Time     `json:"reopened_at,omitzero"` // when the newest reopening was detected; zero: never, or it was not read
-	AcknowledgedBy string        `json:"acknowledged_by"`
-	AcknowledgedAt time.Time     `json:"acknowledged_at,omitzero"`
+	ID              string        `json:"id,omitempty"` // a UUID; empty until it is stored
+	State           State         `json:"state"`
+	Severity        int           `json:"severity"`     // the worst so far, 0 to MaxSeverity
+	SeverityNow     int           `json:"severity_now"` // of what lasts; 0 also if nothing does
+	Conditions      Conditions    `json:"conditions"`
+	StartedAt       time.Time     `json:"started_at"`           // the earliest onset
+	OpenedAt        time.Time     `json:"opened_at"`            // when the first condition was detected
+	ResolvedAt      time.Time     `json:"resolved_at,omitzero"` // zero while open
+	ResolvedBy      string        `json:"resolved_by"`          // who resolved it; empty: nobody, it was quiet
+	ResolvedByPause bool          `json:"resolved_by_pause"`    // because its stream was paused; ResolvedBy has paused it
+	Quiet           time.Duration `json:"quiet"`                // how long all has to be good before it is resolved
+	Reopened        int           `json:"reopened"`             // how often
+	ReopenedAt      time.Time     `json:"reopened_at,omitzero"` // when the newest reopening was detected; zero: never, or it was not read
+	AcknowledgedBy  string        `json:"acknowledged_by"`
+	AcknowledgedAt  time.Time     `json:"acknowledged_at,omitzero"`
 
 	// AcknowledgedSeverity is the severity when it was acknowledged. A higher severity
 	// needs somebody again (section 19.3).
@@ -121,6 +122,9 @@ func (i *Incident) addEpisode(in Began) {
 	i.StartedAt = instant.Earliest(i.StartedAt, in.StartedAt)
 }
 
+// resolvedForGood reports whether no trouble reopens the incident: a person has resolved it, or it was paused.
+func (i *Incident) resolvedForGood() bool { return i.ResolvedBy != "" || i.ResolvedByPause }
+
 // Lasts reports whether a condition lasts.
 func (i *Incident) Lasts() bool { return slices.ContainsFunc(i.Conditions, Condition.Lasts) }
 
@@ -142,7 +146,7 @@ func (i *Incident) clone() *Incident {
 // equal reports whether nothing differs that a step changes by itself.
 func (i *Incident) equal(j *Incident) bool {
 	return slices.EqualFunc(i.Conditions, j.Conditions, Condition.equal) && equalTo(i.FalsePositive, j.FalsePositive) && equalTo(i.Picture, j.Picture) &&
-		i.State == j.State && i.Severity == j.Severity && i.SeverityNow == j.SeverityNow && i.StartedAt.Equal(j.StartedAt) && i.ResolvedAt.Equal(j.ResolvedAt) && i.ResolvedBy == j.ResolvedBy &&
+		i.State == j.State && i.Severity == j.Severity && i.SeverityNow == j.SeverityNow && i.StartedAt.Equal(j.StartedAt) && i.ResolvedAt.Equal(j.ResolvedAt) && i.ResolvedBy == j.ResolvedBy && i.ResolvedByPause == j.ResolvedByPause &&
 		i.Quiet == j.Quiet && i.Reopened == j.Reopened && i.AcknowledgedBy == j.AcknowledgedBy && i.AcknowledgedAt.Equal(j.AcknowledgedAt) &&
 		i.AcknowledgedSeverity == j.AcknowledgedSeverity && i.AskedAt.Equal(j.AskedAt) && len(i.Acknowledgements) == len(j.Acknowledgements)
 }

@@ -134,7 +134,7 @@ func (t *Tracker) tick() {
 	if due := change.DueAt(); change.State != Resolved || due.IsZero() || due.After(t.now) {
 		return
 	}
-	if change.ResolvedBy != "" {
+	if change.resolvedForGood() {
 		t.open(t.now)
 		return
 	}

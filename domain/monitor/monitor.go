@@ -27,7 +27,7 @@ type Monitor struct {
 	Statistics   Statistics
 	Reason       string    // why Status is error, e.g. callback_failed; empty otherwise
 	Generation   int       // of the newest worker launched, from 1; incremented when a worker is given up (decision O2)
-	Revision     int       // counts the changes of Config, CallbackURL, Metadata, Labels and references, from 0 (section 16.6)
+	Revision     int       // counts the changes of Config, CallbackURL, Metadata, Labels, Pause and references, from 0 (section 16.6)
 	RuntimeID    string    // of the runtime that launched that worker; empty before the first launch
 	ReportedAt   time.Time // time of that worker's newest report, by its clock; zero before the first
 	Snapshot     json.RawMessage
@@ -52,6 +52,8 @@ type Monitor struct {
 
 	// Ingest is what the source thinks of the encoder's signal (decision S24); nil: nothing young is known.
 	Ingest *ingest.Health
+
+	Pause Pause // that goes on; zero: it is not paused
 
 	// ReservedUntil is when a reservation is promoted and gets its worker
 	// (decision A10). It is zero for a monitor that is no reservation, or no longer.

@@ -15,10 +15,12 @@ import (
 type Assignment struct {
 	ID         ID              `json:"monitor_id"`
 	Generation int             `json:"generation"`         // of the worker that asks; its reports carry it
-	Revision   int             `json:"revision,omitempty"` // of Config and References, see Monitor.Revision
+	Revision   int             `json:"revision,omitempty"` // of Config, PausedUntil and References, see Monitor.Revision
 	StreamURL  StreamURL       `json:"stream_url"`
 	Config     Config          `json:"config"`
 	Snapshot   json.RawMessage `json:"snapshot"` // the newest of an accepted report; nil at the first start
+
+	PausedUntil time.Time `json:"paused_until,omitzero"` // see Monitor.Pause
 
 	References []detector.Reference `json:"references,omitempty"`   // of the monitor and its channel, for its detectors
 	Cookies    *cookie.Jar          `json:"cookies,omitempty"`      // of Config.CookieJar; kept in memory only. nil: it has none
@@ -30,8 +32,10 @@ type Assignment struct {
 // whose ID is stored already. Its JSON is what the worker sends.
 type Report struct {
 	Generation   int             `json:"generation,omitempty"`
-	At           time.Time       `json:"at,omitzero"`      // when the worker made it
-	SentAt       time.Time       `json:"sent_at,omitzero"` // when this attempt was sent, by the same clock; zero: the gateway's clock is the worker's
+	At           time.Time       `json:"at,omitzero"`        // when the worker made it
+	Revision     int             `json:"revision,omitempty"` // of the newest assignment that the worker had then
+	Paused       bool            `json:"paused,omitempty"`   // the worker does not look (section 16.9)
+	SentAt       time.Time       `json:"sent_at,omitzero"`   // when this attempt was sent, by the same clock; zero: the gateway's clock is the worker's
 	Status       Status          `json:"status,omitempty"`
 	StreamStatus StreamStatus    `json:"stream_status,omitempty"`
 	Broadcast    string          `json:"broadcast,omitempty"` // which of those that come and go under the URL is watched; empty: not known, and stays as it is
@@ -78,12 +82,12 @@ func (r Report) Overtaken(newest time.Time, status Status) bool {
 }
 
 // ResolvedAt is when sight returned, according to a report of a worker that is not
-// blind. ok is false if the worker is blind or the report has no visibility.
+// blind. Of a pause it is the report's time. ok is false if the worker is blind or the report has no visibility.
 func (r Report) ResolvedAt() (at time.Time, ok bool) {
 	if r.Visibility == nil || !r.Visibility.BlindSince.IsZero() {
 		return time.Time{}, false
 	}
-	if r.Visibility.LastObservedAt.IsZero() {
+	if r.Paused || r.Visibility.LastObservedAt.IsZero() {
 		return r.At, true
 	}
 	return r.Visibility.LastObservedAt, true

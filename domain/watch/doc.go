@@ -35,6 +35,7 @@
 //	task, cadence   which task is due when; backoff                    5.4, 6.2, 7.3, 10.2, S17
 //	broadcast, ad   broadcasts that return; advertisements             S25, S26
 //	schedule        a start that is late                               7.5
+//	pause           a time in which nobody looks                       16.9
 //	officialstate   what the source's API says: fewer questions        7.4, S23
 //	clock, snapshot a clock that was set; what a successor restores    S1, S11
 //

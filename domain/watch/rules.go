@@ -80,6 +80,7 @@ type Rules struct {
 	References     []detector.Reference            `json:"references,omitempty"`
 	ScheduledStart time.Time                       `json:"scheduled_start,omitzero"`
 	ScheduledEnd   time.Time                       `json:"scheduled_end,omitzero"` // decision A10
+	PausedUntil    time.Time                       `json:"paused_until,omitzero"`  // nobody looks before it (16.9)
 	StartTolerance time.Duration                   `json:"start_tolerance"`        // 7.3
 	Prefer         RenditionPreference             `json:"prefer"`
 
@@ -123,14 +124,11 @@ func RulesOf(c monitor.Config, p RenditionPreference) Rules {
 	return r
 }
 
-// handleRulesChanged goes on by new rules. Open conditions keep their onset and their
+// bringQuestionForward asks about a stream that waits as early as new rules want it. Open conditions keep their onset and their
 // alert. So a lower threshold alerts at the next check that is still bad, and a higher one
 // revokes nothing. Checks and thresholds have no stored times, so their next moments follow from
 // the new rules.
-func (w *Watcher) handleRulesChanged(o RulesChanged) {
-	w.rules = o.Rules
-	w.endSwitchedOff()
-	w.state.Schedule.follow(w.rules, &w.emitter)
+func (w *Watcher) bringQuestionForward() {
 	if r := &w.state.Resolve; !w.state.monitoring() && r.Failures == 0 {
 		r.NextAt = instant.Earliest(r.NextAt, w.rules.nextPoll(w.now, w.state.Schedule.DelayAlerted))
 	}

@@ -101,6 +101,7 @@ func Restore(rules Rules, raw json.RawMessage, now time.Time) (*Watcher, error) 
 	}
 	s.resume(now, now.Sub(s.At))
 	w.state = s
+	w.followPause()
 	return w, nil
 }
 

@@ -177,10 +177,7 @@ func (p planner) mediaTask() (next Task, ok bool) {
 // do; zero: never.
 func (p planner) wakeAt() time.Time {
 	at := p.state.Blind.alertAt()
-	if e := p.expiresAt(); !e.IsZero() {
-		at = instant.Earliest(at, e.Add(blindLimit))
-	}
-	return at
+	return instant.Earliest(at, p.givenUpAt())
 }
 
 // expiresAt returns when the watch gives up a stream that has never been live;

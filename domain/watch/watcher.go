@@ -37,6 +37,7 @@ type state struct {
 	Signalled   signalled            `json:"signalled,omitzero"`
 	Official    official             `json:"official,omitzero"`
 	NoData      noData               `json:"no_data,omitzero"`
+	Paused      bool                 `json:"paused,omitempty"`
 	Over        bool                 `json:"over,omitempty"`
 
 	otherTone *detector.ToneMeasure // of the newest sample of a feed of sound alone, until the picture is judged; nil: there is none
@@ -44,7 +45,7 @@ type state struct {
 
 // New starts a watcher at now, in Waiting Mode (section 7.1).
 func New(rules Rules, now time.Time) *Watcher {
-	return &Watcher{stream: stream{
+	w := &Watcher{stream: stream{
 		rules:   rules,
 		emitter: emitter{now: now},
 		state: state{
@@ -55,6 +56,8 @@ func New(rules Rules, now time.Time) *Watcher {
 			Blind:      blindness{Since: now},
 		},
 	}}
+	w.followPause()
+	return w
 }
 
 // Step takes in an observation and returns its effects. The observation was
@@ -68,6 +71,20 @@ func (w *Watcher) Step(now time.Time, o Observation) []Effect {
 	w.emitter = emitter{now: now, revision: w.revision}
 	before := w.health(w.state.At) // as it was reported, because time alone changes it
 	w.state.At = now
+	if changed, is := o.(RulesChanged); is {
+		w.rules = changed.Rules
+	}
+	if paused := w.followPause(); !paused || o.kind() == clockStep {
+		w.take(o)
+	}
+	if after := w.health(now); !after.same(before) && !w.state.Over {
+		w.effects = append(w.effects, after)
+	}
+	return w.effects
+}
+
+// take takes in an observation of a stream that is not paused, or a ClockStep.
+func (w *Watcher) take(o Observation) {
 	w.state.Schedule.follow(w.rules, &w.emitter) // the rules may have changed while nobody watched
 	w.endSwitchedOff()
 	switch o.(type) {
@@ -95,7 +112,7 @@ func (w *Watcher) Step(now time.Time, o Observation) []Effect {
 	case ClockStep:
 		w.handleClockStep(o)
 	case RulesChanged:
-		w.handleRulesChanged(o)
+		w.bringQuestionForward()
 	case OfficialState:
 		w.handleOfficialState(o)
 	case IngestState:
@@ -111,17 +128,16 @@ func (w *Watcher) Step(now time.Time, o Observation) []Effect {
 	if w.state.countsTime() {
 		w.revise() // At has changed
 	}
-	if after := w.health(now); !after.same(before) && !w.state.Over {
-		w.effects = append(w.effects, after)
-	}
-	return w.effects
 }
 
 // Next returns what to find out next, at most one task for each lane. Begin
 // only tasks of idle lanes, and call Next again after each Step.
 func (w *Watcher) Next() []Task {
-	if w.state.Over {
+	switch {
+	case w.state.Over:
 		return nil
+	case w.state.Paused:
+		return []Task{w.pauseTask()}
 	}
 	return w.plan().tasks()
 }
@@ -137,6 +153,7 @@ func (w *Watcher) Report() monitor.Report {
 		Health:       h.Health,
 		Statistics:   w.state.Statistics,
 		Visibility:   &v,
+		Paused:       w.state.Paused,
 	}
 }
 
@@ -145,7 +162,7 @@ func (w *Watcher) handlePassedTime() {
 	if w.state.Over {
 		return
 	}
-	if at := w.plan().expiresAt(); !at.IsZero() && !w.now.Before(at.Add(blindLimit)) {
+	if at := w.plan().givenUpAt(); !at.IsZero() && !w.now.Before(at) {
 		w.expire() // no question has been answered since
 		return
 	}
