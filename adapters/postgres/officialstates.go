@@ -63,7 +63,7 @@ func (s *OfficialStore) OfficialStreams(ctx context.Context, source monitor.Sour
 				streams = append(streams, one)
 			}
 		}, `SELECT id, stream_url, status = 'monitoring', CAST(config ->> 'scheduled_start_time' AS timestamptz)
-			FROM monitors WHERE reserved_until IS NULL AND `+activePredicate+` ORDER BY seq`)
+			FROM monitors WHERE reserved_until IS NULL AND (paused_until > now()) IS NOT TRUE AND `+activePredicate+` ORDER BY seq`)
 	})
 	return streams, err
 }

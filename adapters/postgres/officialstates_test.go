@@ -48,10 +48,10 @@ func TestAWorkerLearnsTheOfficialStateFromTheAnswerToItsReport(t *testing.T) { /
 	expectRows(t, db, `official_states`, 1)
 }
 
-func TestStreamsWithoutAWorkerAreNotAskedAbout(t *testing.T) { // A10, S23
+func TestStreamsWithoutAWorkerAndPausedOnesAreNotAskedAbout(t *testing.T) { // A10, S23
 	s, _ := newStore(t)
 	scheduled := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
-	waits, reserved, watched, ended := registration(1), registration(2), register(t, s, 3), register(t, s, 4)
+	waits, reserved, watched, ended, paused := registration(1), registration(2), register(t, s, 3), register(t, s, 4), register(t, s, 5)
 	for _, m := range []*monitor.Monitor{&waits, &reserved} {
 		m.Status, m.Config.ScheduledStartTime = monitor.Waiting, &scheduled
 	}
@@ -60,6 +60,7 @@ func TestStreamsWithoutAWorkerAreNotAskedAbout(t *testing.T) { // A10, S23
 	check(t, s.Insert(t.Context(), reserved, unlimited))
 	acceptReport(t, s, watched.ID, report(), monitor.Run)
 	stopMonitor(t, s, ended.ID)
+	pause(t, s, paused.ID, time.Hour)
 	got := must(s.OfficialStreams(t.Context(), monitor.YouTube))(t)
 	for i := range got {
 		got[i].ScheduledStart = got[i].ScheduledStart.UTC()

@@ -21,7 +21,7 @@ type Store interface {
 	// ChangeOfficialAccount changes the account of a source's API in one transaction, in which nobody else changes it.
 	ChangeOfficialAccount(ctx context.Context, source monitor.SourceName, change func(*officialstate.Account)) error
 
-	// OfficialStreams reads the streams of a source that have a worker.
+	// OfficialStreams reads the streams of a source that have a worker and are not paused.
 	OfficialStreams(ctx context.Context, source monitor.SourceName) ([]officialstate.Stream, error)
 
 	// StoreOfficialStates stores what the API said of streams, and how long ago it was asked.

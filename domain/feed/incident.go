@@ -22,7 +22,7 @@ type Incident struct {
 	StartedAt            time.Time                  `json:"started_at"` // onset of the first condition
 	OpenedAt             time.Time                  `json:"opened_at"`  // when that was detected
 	ResolvedAt           *time.Time                 `json:"resolved_at"`
-	ResolvedBy           *string                    `json:"resolved_by"` // null: nobody, it was quiet
+	ResolvedBy           *string                    `json:"resolved_by"`                 // null: nobody, it was quiet
 	ResolvedByPause      bool                       `json:"resolved_by_pause,omitempty"` // because its stream was paused, by ResolvedBy
 	AcknowledgedAt       *time.Time                 `json:"acknowledged_at"`
 	AcknowledgedBy       *string                    `json:"acknowledged_by"`

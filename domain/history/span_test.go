@@ -72,6 +72,11 @@ func TestSpansFollowTheReports(t *testing.T) {
 		noTracks(r)
 		r.Signals = []monitor.Signal{signal(trouble.NoMedia, 5, 0)}
 	}
+	paused := func(r *monitor.Report) { *r = r.InPause() }
+	blind := func(r *monitor.Report) {
+		noTracks(r)
+		r.Visibility.BlindSince = at(5)
+	}
 	waiting := func(r *monitor.Report) {
 		noTracks(r)
 		r.Status, r.StreamStatus = monitor.Waiting, monitor.StreamUpcoming
@@ -192,6 +197,23 @@ func TestSpansFollowTheReports(t *testing.T) {
 			join(heartbeats(100, 120, nil), heartbeats(0, 20, func(r *monitor.Report) { r.Health.Video = monitor.Black })), 130,
 			map[history.Lane]string{"stream": "live 100-130", "video": "ok 100-120, black 120-130"},
 		},
+		"a pause is neither trouble nor unknown, from its begin until its end": {
+			join(heartbeats(0, 20, black), heartbeats(30, 200, paused), with(healthy(210), unseenSince(18)), heartbeats(220, 230, nil)), 235,
+			map[history.Lane]string{"stream": "live 0-30, paused 30-210, live 210-235", "video": "black 0-30, paused 30-210, unknown 210-220, ok 220-235",
+				"audio": "ok 0-30, paused 30-210, unknown 210-220, ok 220-235", "segments": "ok 0-30, paused 30-210, unknown 210-220, ok 220-235"},
+		},
+		"a pause of a stream that is blind, or out of media, ends both": {
+			join(heartbeats(0, 10, nil), heartbeats(20, 20, blind), with(healthy(30), outOfMedia), heartbeats(40, 90, paused), heartbeats(100, 110, nil)), 115,
+			map[history.Lane]string{"stream": "live 0-5, blind 5-30, live 30-40, paused 40-100, live 100-115", "segments": "ok 0-5, no_media 5-40, paused 40-100, ok 100-115"},
+		},
+		"a pause needs no reports until its planned end": {
+			join(heartbeats(0, 10, nil), heartbeats(20, 20, paused), heartbeats(900, 910, nil)), 915,
+			map[history.Lane]string{"stream": "live 0-20, paused 20-600, unknown 600-900, live 900-915", "video": "ok 0-20, paused 20-600, unknown 600-900, ok 900-915"},
+		},
+		"a pause that goes on needs no reports": {
+			join(heartbeats(0, 10, nil), heartbeats(20, 20, paused)), 500,
+			map[history.Lane]string{"stream": "live 0-20, paused 20-500", "audio": "ok 0-20, paused 20-500"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var current history.Current
@@ -199,6 +221,7 @@ func TestSpansFollowTheReports(t *testing.T) {
 			for _, r := range c.reports {
 				after, closed := history.Observe(current, r)
 				spans, current = append(spans, closed...), after
+				current.PausedUntil = at(600)
 			}
 			spans = append(spans, history.Close(current, at(c.until))...)
 			for lane, want := range c.want {

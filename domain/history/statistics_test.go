@@ -81,6 +81,7 @@ func TestSummarise(t *testing.T) {
 			span("segments", "ok", -600, 3700), span("segments", "no_media", 3700, 3800), span("segments", "unknown", 3800, 7200),
 			span("video", "ok", 0, 3590), span("video", "black", 3590, 3620), span("video", "unknown", 3620, 7200),
 			span("stream", "live", 0, 4000), span("stream", "blind", 4000, 4500),
+			span("stream", "paused", 5000, 5300), span("segments", "paused", 5000, 5300), span("video", "paused", 5000, 5300), span("audio", "paused", 5000, 5300),
 		},
 		"b": {
 			span("segments", "ok", 0, 60), span("audio", "silent", 10, 25),
@@ -112,10 +113,10 @@ func TestSummarise(t *testing.T) {
 		}
 	}
 	check("first hour", sum.Periods[0], map[string]int{"watched": 3660, "black": 10, "silent": 15}, 2, 0, 10*time.Second)
-	check("second hour", sum.Periods[1], map[string]int{"watched": 200, "black": 20, "out": 100, "blind": 500}, 1, 1, 30*time.Second)
-	check("a", *sum.Monitors["a"], map[string]int{"watched": 3800, "black": 30, "out": 100, "blind": 500}, 1, 1, 30*time.Second)
+	check("second hour", sum.Periods[1], map[string]int{"watched": 200, "black": 20, "out": 100, "blind": 500, "paused": 300}, 1, 1, 30*time.Second)
+	check("a", *sum.Monitors["a"], map[string]int{"watched": 3800, "black": 30, "out": 100, "blind": 500, "paused": 300}, 1, 1, 30*time.Second)
 	check("b", *sum.Monitors["b"], map[string]int{"watched": 60, "silent": 15}, 2, 0, 10*time.Second)
-	check("all", sum.Total, map[string]int{"watched": 3860, "black": 30, "silent": 15, "out": 100, "blind": 500}, 3, 1, 30*time.Second)
+	check("all", sum.Total, map[string]int{"watched": 3860, "black": 30, "silent": 15, "out": 100, "blind": 500, "paused": 300}, 3, 1, 30*time.Second)
 }
 
 func TestSessionsLastFromStartToEnd(t *testing.T) {

@@ -172,6 +172,11 @@ func special() []message.Example {
 	overSince := example("black, recovered")
 	overSince.Name, overSince.Facts.Incident.ResolvedBy = "resolved by a person, and over", "Ann"
 
+	paused := example("black, recovered")
+	paused.Name, paused.Facts.Incident.ResolvedBy, paused.Facts.Incident.ResolvedByPause = "paused by a person", "Ann", true
+	pausedByRoot := example("silent, recovered")
+	pausedByRoot.Name, pausedByRoot.Facts.Incident.ResolvedByPause = "paused, nobody knows by whom", true
+
 	// Silent for 365 s in the 23 min 38 s between the first onset and the last end, and black twice.
 	silences := []span{{-24 * time.Minute, -22 * time.Minute}, {-17 * time.Minute, -15 * time.Minute}, {-147 * time.Second, -22 * time.Second}}
 	blacks := []span{{-16 * time.Minute, -14 * time.Minute}, {-2 * time.Minute, -50 * time.Second}}
@@ -214,7 +219,7 @@ func special() []message.Example {
 
 	over := example("black, acknowledged")
 	over.Name, over.Facts.Incident.Conditions[0] = "acknowledged while nothing lasts any more", came("black", span{-4*time.Minute - 12*time.Second, -time.Second})
-	return []message.Example{both, resolved, still, overSince, flapped, quiet, again, unseen, often, late, yesterday, hostile, unnamed, unknown, over}
+	return []message.Example{both, resolved, still, overSince, paused, pausedByRoot, flapped, quiet, again, unseen, often, late, yesterday, hostile, unnamed, unknown, over}
 }
 
 func TestAMessageAboutAThirdDetectorHasTheWordsOfItsRow(t *testing.T) {

@@ -38,6 +38,7 @@ type view struct {
 	PreviousSeverity int         // the severity that the destination knows; below Severity: it has risen
 	ResolvedBy       string      // the person who has resolved it; empty: nobody
 	Still            bool        // a person has resolved it, and something lasts
+	Paused           bool        // it was resolved because its stream was paused, by ResolvedBy
 	Conditions       []condition // that last, the worst first; of what is over or quiet, all
 	Over             []condition // those that have ended while another lasts
 	Quiet            bool        // it is open, and nothing lasts any more
@@ -311,6 +312,7 @@ func (v *view) addIncident(i notify.StreamIncident, notified notify.Notified, la
 	v.nameSource(monitor.SourceOf(i.StreamURL), language)
 	bad := map[incident.Name]bool{}
 	v.Quiet, v.Still, v.ResolvedBy = v.Open && !i.Lasts(), !v.Open && i.Lasts(), clean(i.ResolvedBy, maxStream)
+	v.Paused = !v.Open && i.ResolvedByPause
 	for _, c := range i.Conditions {
 		shown := shownCondition(c, notified, language, now, zone)
 		if v.Lasts() && !c.Lasts() {
