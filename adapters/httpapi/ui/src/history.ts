@@ -42,14 +42,15 @@ export interface Sums {
   watchedSec: number; // picture and sound were looked at
   lifeSec: number; // the stream was to be watched
   unseenSec: number; // it was, and nobody looked
+  pausedSec: number; // nobody was to look
   conditions: Record<string, { sec: number; times: number; lasts: boolean }>;
 }
 
-const quiet = ["ok", "live", "upcoming", "unknown", "none"];
+const quiet = ["ok", "live", "upcoming", "unknown", "none", "paused"];
 
 // sumUp adds up the shares of all buckets until now. A condition counts once for buckets in a row.
 export function sumUp({ buckets, bucket_sec: sec }: Timeline, now: number): Sums {
-  const sums: Sums = { watchedSec: 0, lifeSec: 0, unseenSec: 0, conditions: {} };
+  const sums: Sums = { watchedSec: 0, lifeSec: 0, unseenSec: 0, pausedSec: 0, conditions: {} };
   let before = new Set<string>();
   for (const bucket of buckets) {
     if (Date.parse(bucket.from) >= now) break;
@@ -64,8 +65,11 @@ export function sumUp({ buckets, bucket_sec: sec }: Timeline, now: number): Sums
       const total = Object.values(bucket.stream.share).reduce((a, b) => a + b, 0);
       const waits = (bucket.stream.share.upcoming ?? 0) + (bucket.stream.share.late ?? 0);
       const unseen = bucket.video ? (bucket.video.share.unknown ?? 0) : (bucket.stream.share.unknown ?? 0);
-      sums.lifeSec += Math.max(0, total - waits) * sec;
-      sums.unseenSec += Math.min(Math.max(0, total - waits), unseen) * sec;
+      const paused = bucket.stream.share.paused ?? 0;
+      const life = Math.max(0, total - waits - paused);
+      sums.lifeSec += life * sec;
+      sums.unseenSec += Math.min(life, unseen) * sec;
+      sums.pausedSec += paused * sec;
     }
     before = present;
   }

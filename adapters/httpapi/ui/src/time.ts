@@ -37,6 +37,9 @@ export function clockDay(at: Instant, today: number): string {
   return dayKey(at) === dayKey(today) ? clock(at) : `${shortDay(at)} ${clock(at)}`;
 }
 
+// minuteDay is the clock without seconds, with the day unless that is today.
+export const minuteDay = (at: Instant, today: number): string => (dayKey(at) === dayKey(today) ? clockMinute(at) : `${shortDay(at)} ${clockMinute(at)}`);
+
 // zone is the short name of the viewer's time zone, such as JST or CET. Each locale knows only the names of its region.
 export const zone = computed(() => {
   const names = [locale.value, "ja-JP", "en-GB", "en-US"].map(shortZone);

@@ -125,6 +125,8 @@ export interface Monitor {
   health: Health;
   last_error: string | null;
   blind_since: string | null;
+  paused_until: string | null; // it may have passed since
+  paused_by: string | null;
   last_observed_at: string | null;
   statistics: Record<string, number>;
   config: Config;
@@ -202,6 +204,7 @@ export interface Incident {
   opened_at: string;
   resolved_at: string | null;
   resolved_by: string | null; // null: by itself
+  resolved_by_pause?: boolean; // its stream was paused, by resolved_by
   quiet_sec: number;
   reopened: number;
   acknowledged_by: string | null;
@@ -216,7 +219,7 @@ export interface Incident {
 }
 
 export interface LogEntry {
-  kind: "opened" | "reopened" | "severity_raised" | "resolved" | "acknowledged" | "note" | "label" | "opinion";
+  kind: "opened" | "reopened" | "severity_raised" | "resolved" | "paused" | "acknowledged" | "note" | "label" | "opinion";
   at: string;
   by: string | null;
   text: string | null;
@@ -435,6 +438,7 @@ export interface Change {
   config?: Partial<Config>;
   metadata?: Metadata;
   labels?: Record<string, string | null>; // to set; null: removed
+  paused_until?: string | null; // null: the pause ends now
 }
 
 // Service is what a gateway says of itself.

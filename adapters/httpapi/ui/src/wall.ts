@@ -4,8 +4,8 @@ import { recoveredMs } from "./feedstate";
 import { endOf, isTaken, worst } from "./incident";
 import type { Condition, Incident, Monitor } from "./types";
 
-export type State = "trouble" | "warning" | "recovered" | "waiting" | "on_air" | "off";
-export const states: readonly State[] = ["trouble", "warning", "recovered", "waiting", "on_air", "off"];
+export type State = "trouble" | "warning" | "recovered" | "waiting" | "on_air" | "paused" | "off";
+export const states: readonly State[] = ["trouble", "warning", "recovered", "waiting", "on_air", "paused", "off"];
 
 export interface Item {
   id: string; // of the monitor
@@ -49,13 +49,17 @@ export function lasting(monitor: Monitor | null, incident: Incident | null): Con
 // stateOf is how one stream stands. incident is its newest one. What is no incident yet is a warning, but a person's
 // resolution makes nothing good.
 export function stateOf(monitor: Monitor | null, incident: Incident | null, now: number): State {
+  if (isPaused(monitor, now)) return "paused";
   const condition = lasting(monitor, incident);
   if (condition) return warnings.includes(condition.name) || !(isTold(condition) || incident?.resolved_by) ? "warning" : "trouble";
   if (incident?.state === "open") return "recovered";
-  if (incident?.resolved_at && now - Date.parse(incident.resolved_at) < recoveredMs && isActive(monitor)) return "recovered";
+  if (incident?.resolved_at && !incident.resolved_by_pause && now - Date.parse(incident.resolved_at) < recoveredMs && isActive(monitor)) return "recovered";
   if (!isActive(monitor)) return "off";
   return monitor!.status === "monitoring" ? "on_air" : "waiting";
 }
+
+// isPaused reports whether nobody looks at a stream. A pause ends by itself, without a change of the monitor.
+export const isPaused = (monitor: Monitor | null, now: number): boolean => isActive(monitor) && Date.parse(monitor!.paused_until ?? "") > now;
 
 function isActive(monitor: Monitor | null): boolean {
   return monitor !== null && ["initializing", "waiting", "monitoring"].includes(monitor.status);

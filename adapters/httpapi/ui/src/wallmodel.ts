@@ -19,7 +19,7 @@ export const byID = signal<ReadonlyMap<string, Item>>(new Map());
 export const selected = signal(""); // by the keys: the id of an item
 
 function zero(): Record<State, number> {
-  return { trouble: 0, warning: 0, recovered: 0, waiting: 0, on_air: 0, off: 0 };
+  return { trouble: 0, warning: 0, recovered: 0, waiting: 0, on_air: 0, paused: 0, off: 0 };
 }
 
 function collect(): Item[] {
@@ -67,7 +67,7 @@ function compute(): void {
   const of = (...wantedStates: State[]) => chosen.filter((i) => wantedStates.includes(i.state)).sort(compare);
   const pinnedByNumber = (a: Item, b: Item) => Number(b.pinned) - Number(a.pinned) || byNumber(a, b);
   const byName = (a: Item, b: Item) => Number(b.pinned) - Number(a.pinned) || nameOfItem(a).localeCompare(nameOfItem(b));
-  const onAir = chosen.filter((i) => i.state === "on_air" || (i.condition && !isTold(i.condition)) || (show === "off" && i.state === "off"));
+  const onAir = chosen.filter((i) => i.state === "on_air" || i.state === "paused" || (i.condition && !isTold(i.condition)) || (show === "off" && i.state === "off"));
   batch(() => {
     items.value = all;
     strip.value = stripOf(seen, groupOfItem, part);

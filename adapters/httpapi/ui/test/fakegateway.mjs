@@ -26,6 +26,8 @@ export function monitor(n, more = {}) {
     health: { video: "ok", audio: "ok", last_check_at: iso(Date.now()) },
     last_error: null,
     blind_since: null,
+    paused_until: null,
+    paused_by: null,
     last_observed_at: iso(Date.now()),
     statistics: { total_segments_analyzed: 1, blackout_events: 0, silence_events: 0 },
     config: { check_interval_sec: 10, blackout_threshold_sec: 30, silence_threshold_sec: 30, silence_db_threshold: -50, scheduled_start_time: null, start_delay_tolerance_sec: 300, scheduled_end_time: null },

@@ -60,6 +60,14 @@ export function fill(gateway) {
   say(`GET /api/v1/monitors/${id}/sessions`, { sessions: [] });
   say(`GET /api/v1/monitors/${id}/events`, { events: [], pagination: { total: 0 } });
   for (const of of [`monitors/${id}`, `channels/${channelID}`]) say(`GET /api/v1/${of}/references`, { references: [{ reference_id: eventID, name: hostile.slice(0, 60), unwanted: "after_start", similarity: 0.92 }] });
+  const paused = gateway.monitors.get(monitor(3).monitor_id);
+  Object.assign(paused, { paused_until: at(3600), paused_by: hostile.slice(0, 60), health: { ...paused.health, video: "unknown", audio: "unknown" } });
+  say(`GET /api/v1/monitors/${paused.monitor_id}`, paused);
+  const pausedTime = (bucket, i) => (i < 200 ? bucket : { ...bucket, ...Object.fromEntries(["stream", "video", "audio", "segments"].map((lane) => [lane, { state: "paused", share: { paused: 1 } }])) });
+  say(`GET /api/v1/monitors/${paused.monitor_id}/timeline`, () => ({ ...timeline(), buckets: timeline().buckets.map(pausedTime) }));
+  say(`GET /api/v1/monitors/${paused.monitor_id}/sessions`, { sessions: [] });
+  say(`GET /api/v1/monitors/${paused.monitor_id}/events`, { events: [], pagination: { total: 0 } });
+  say(`GET /api/v1/monitors/${paused.monitor_id}/references`, { references: [] });
   say("GET /api/v1/cookie-jars", { cookie_jars: cookieJars });
   say("GET /api/v1/ingest-logins", { enabled: true, ingest_logins: ingestLogins });
   say("GET /api/v1/monitors", { monitors: [...gateway.monitors.values()].map((m, n) => ({ ...m, status: n ? "stopped" : "error", reason: n ? undefined : "worker_lost", ended_at: at(-90_000 * n) })), pagination: { total: 3, limit: 100, offset: 0 }, next: null });
@@ -70,7 +78,7 @@ export function fill(gateway) {
   fillChannels(gateway, hostile);
 }
 
-export const pages = { wall: "/", rows: "/?view=rows", "the room": "/?view=room&size=27", "a view": "/?view=rows&group=team&label=show%3A朝", incidents: "/incidents", "incidents by label": "/incidents?group=team", "ended streams": "/ended?label=show%3A朝", incident: `/incidents/${incident(2).incident_id}`, monitor: `/monitors/${id}`, deliveries: "/deliveries", register: `/register?url=${encodeURIComponent(monitor(9).stream_url)}`, channels: "/channels?stopped=true", channel: `/channels/${channelID}`, "register a channel": "/channels/register?channel=@channel1", settings: "/settings", signin: "/signin?link=expired" };
+export const pages = { wall: "/", rows: "/?view=rows", "the room": "/?view=room&size=27", "a view": "/?view=rows&group=team&label=show%3A朝", incidents: "/incidents", "incidents by label": "/incidents?group=team", "ended streams": "/ended?label=show%3A朝", incident: `/incidents/${incident(2).incident_id}`, monitor: `/monitors/${id}`, "a paused monitor": `/monitors/${monitor(3).monitor_id}`, deliveries: "/deliveries", register: `/register?url=${encodeURIComponent(monitor(9).stream_url)}`, channels: "/channels?stopped=true", channel: `/channels/${channelID}`, "register a channel": "/channels/register?channel=@channel1", settings: "/settings", signin: "/signin?link=expired" };
 
 // typeWebhook chooses a webhook beside the routes, and types its address.
 export async function typeWebhook(page, url) {

@@ -2,7 +2,7 @@
 import type { Bucket, ConditionName } from "../types";
 import { hatch, type Sheet } from "./canvas";
 
-export type SpanState = "good" | "warning" | "trouble" | "waiting" | "unknown" | "none";
+export type SpanState = "good" | "warning" | "trouble" | "waiting" | "paused" | "unknown" | "none";
 export interface Span {
   state: SpanState;
   from: number; // ms since 1970
@@ -13,8 +13,8 @@ export interface Mark {
   kind: "now" | "alert" | "onset";
 }
 
-const heights: Record<SpanState, number> = { good: 0.36, waiting: 0.36, warning: 0.74, trouble: 1, unknown: 1, none: 0 };
-const tokens: Record<SpanState, string> = { good: "--ok", waiting: "--waiting", warning: "--warning", trouble: "--trouble", unknown: "--line-2", none: "--well" };
+const heights: Record<SpanState, number> = { good: 0.36, waiting: 0.36, paused: 0.18, warning: 0.74, trouble: 1, unknown: 1, none: 0 };
+const tokens: Record<SpanState, string> = { good: "--ok", waiting: "--waiting", paused: "--waiting", warning: "--warning", trouble: "--trouble", unknown: "--line-2", none: "--well" };
 
 export function drawLane(sheet: Sheet, spans: readonly Span[], from: number, to: number, marks: readonly Mark[] = []): void {
   const { c, width, height, colour } = sheet;
@@ -59,6 +59,7 @@ const spanStates: Record<string, SpanState> = {
   late: "warning",
   blind: "warning",
   unknown: "unknown",
+  paused: "paused",
   none: "none",
 };
 
@@ -89,7 +90,7 @@ export function troubleFrom(onset: number, spans: readonly Span[]): readonly Spa
 
 // overall is one lane for the whole stream: the worst of all lanes in each bucket.
 export function overall(buckets: readonly Bucket[], bucketSec: number, until: number): Span[] {
-  const order: SpanState[] = ["none", "waiting", "good", "unknown", "warning", "trouble"];
+  const order: SpanState[] = ["none", "waiting", "good", "paused", "unknown", "warning", "trouble"];
   const spans: Span[] = [];
   for (const bucket of buckets) {
     const from = Date.parse(bucket.from);

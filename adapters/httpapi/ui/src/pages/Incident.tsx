@@ -132,7 +132,7 @@ function Head({ incident, stream }: { incident: Data; stream: Parameters<typeof 
             {end && times > 1 && `${words.common.listComma}${words.incidents.times(times)}`}
           </span>
           {!end && <InAll conditions={incident.conditions} />}
-          {incident.resolved_by && (
+          {(incident.resolved_by || incident.resolved_by_pause) && (
             <span class={`word owner ${lasting ? "is-warning" : "is-recovered"}`}>
               <Glyph name="person" />
               <Stranger>{stillWord(incident, lasting)}</Stranger>

@@ -17,6 +17,7 @@ import { MonitorEvents, useEvents } from "../parts/MonitorEvents";
 import { ErrorText, Stranger } from "../parts/Name";
 import { Live } from "../parts/Picture";
 import { References } from "../parts/References";
+import { PauseForm } from "../parts/PauseForm";
 import { Lamp, StateWord, stillWord } from "../parts/State";
 import { Watch } from "../parts/Watch";
 import { Watching } from "../parts/Watching";
@@ -27,7 +28,7 @@ import { incidents, isLate, monitors, now } from "../store";
 import { clockDay, duration, zone } from "../time";
 import { isolated, useTitle } from "../title";
 import type { Incident, Monitor as Data } from "../types";
-import { isTold, lasting, newestIncidents, stateOf } from "../wall";
+import { isPaused, isTold, lasting, newestIncidents, stateOf } from "../wall";
 import { needsSomebody, worst } from "../incident";
 
 export function Monitor() {
@@ -111,7 +112,7 @@ function Head({ monitor, incident }: { monitor: Data; incident: Incident | null 
         </div>
         <div class="monitor-name">
           <h1>
-            {condition ? <Lamp name={condition.name} large /> : <StateWord state={state.value} late={isLate(monitor.monitor_id)} />}
+            {condition ? <Lamp name={condition.name} large /> : <StateWord state={state.value} late={isLate(monitor.monitor_id)} of={monitor} />}
             <span dir="auto" class="wrap">
               {name}
             </span>
@@ -187,6 +188,12 @@ function Facts({ monitor, incident }: { monitor: Data; incident: Incident | null
           {monitor.reason && `, ${words.endedReason(reasonWord(monitor.reason))}`}
         </span>
       )}
+      {isPaused(monitor, now.value) && monitor.paused_by && (
+        <span>
+          <Glyph name="pause" />
+          {words.pausedBy} <b dir="auto">{monitor.paused_by}</b>
+        </span>
+      )}
       {incident?.state === "resolved" && (
         <span class="is-warning">
           <Glyph name="person" />
@@ -223,6 +230,7 @@ function Buttons({ monitor, incident, name }: { monitor: Data; incident: Inciden
   const words = text.value.monitor;
   const isPinned = pinned.value.includes(monitor.monitor_id);
   const active = isActive(monitor);
+  const pausing = useSignal(false);
   return (
     <div class="actions">
       {incident && (
@@ -241,11 +249,23 @@ function Buttons({ monitor, incident, name }: { monitor: Data; incident: Inciden
             <button class="btn" type="button" onClick={() => (changing.value = true)}>
               {words.change}
             </button>
+            {isPaused(monitor, now.value) ? (
+              <button class="btn" type="button" onClick={() => void run(async () => void (await api.change(monitor.monitor_id, { paused_until: null })))}>
+                <Glyph name="ok" />
+                {words.resume}
+              </button>
+            ) : (
+              <button class="btn" type="button" onClick={() => (pausing.value = true)}>
+                <Glyph name="pause" />
+                {words.pause}
+              </button>
+            )}
             <button class="btn quiet" type="button" onClick={() => confirm(words.confirmStop(name)) && void run(() => api.stop(monitor.monitor_id))}>
               <Glyph name="stop" />
               {words.stop}
             </button>
           </Allowed>
+          {pausing.value && <PauseForm id={monitor.monitor_id} onClose={() => (pausing.value = false)} />}
         </>
       )}
     </div>

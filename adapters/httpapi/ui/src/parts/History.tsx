@@ -31,7 +31,7 @@ function useTimeline(monitor: Monitor, incident: Incident | null, span: SpanName
   const read = useSignal<{ timeline: Timeline; span: SpanName } | null>(null);
   const failed = useSignal<Said>("");
   const { from, to, buckets } = windowOf(span, now.value, Date.parse(monitor.created_at));
-  const urgent = `${span} ${to} ${monitor.status} ${monitor.health.video} ${monitor.health.audio} ${monitor.blind_since} ${incident?.updated_at}`;
+  const urgent = `${span} ${to} ${monitor.status} ${monitor.health.video} ${monitor.health.audio} ${monitor.blind_since} ${monitor.paused_until} ${incident?.updated_at}`;
   const looked = Math.floor(Date.parse(monitor.health.last_check_at ?? monitor.created_at) / leastRereadMs);
   useEffect(() => {
     const abort = new AbortController();
@@ -157,6 +157,7 @@ function Totals({ sums }: { sums: Sums }) {
         );
       })}
       <Total glyph="blind" word={words.notSeen} value={sums.unseenSec >= 1 ? duration(sums.unseenSec) : "–"} beside={sums.unseenSec >= 1 ? "" : words.nothing} />
+      {sums.pausedSec >= 1 && <Total glyph="pause" word={text.value.common.states.paused} value={duration(sums.pausedSec)} beside="" />}
     </section>
   );
 }

@@ -47,7 +47,7 @@ export function IncidentRow({ incident, stream }: { incident: Incident; stream: 
       </span>
       <When incident={incident} />
       <span class="who">
-        {incident.resolved_by ? (
+        {incident.resolved_by || incident.resolved_by_pause ? (
           <span class="muted">
             <Stranger>{stillWord(incident, lasting)}</Stranger>
           </span>

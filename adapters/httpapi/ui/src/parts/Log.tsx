@@ -63,6 +63,8 @@ function entryLine(entry: LogEntry): Line {
       return { at: entry.at, glyph: "trouble", look: "is-trouble", what: kinds.severity(text.value.common.severity(entry.severity!)) };
     case "resolved":
       return { at: entry.at, glyph: "recovered", look: "is-recovered", what: entry.by ? <>{by} {kinds.resolvedBy}</> : <b>{kinds.resolved}</b> };
+    case "paused":
+      return { at: entry.at, glyph: "pause", look: "is-paused", what: entry.by ? <>{by} {kinds.pausedBy}</> : <b>{kinds.paused}</b> };
     case "acknowledged":
       return { at: entry.at, glyph: "hand", look: "", what: <>{by} {kinds.acknowledged}</> };
     case "note":

@@ -4,7 +4,9 @@ import { text } from "../i18n";
 import { isLive, now } from "../store";
 import { clockDay, decimal, duration } from "../time";
 import type { Monitor } from "../types";
+import { isPaused } from "../wall";
 import { isStale, useThumbnail } from "./Picture";
+import { pausedWord } from "./State";
 
 const patienceSec = 30; // then it is said that no picture came
 
@@ -39,7 +41,7 @@ function Missing({ monitor }: { monitor: Monitor }) {
   const words = text.value.incident.nowMissing;
   const askedAt = useMemo(() => now.peek(), [monitor.monitor_id]);
   const waited = (now.value - askedAt) / 1000;
-  const why = !isLive.value ? words.linkLost : monitor.blind_since ? words.blind : waited > patienceSec ? words.none(duration(waited)) : null;
+  const why = !isLive.value ? words.linkLost : isPaused(monitor, now.value) ? pausedWord(monitor) : monitor.blind_since ? words.blind : waited > patienceSec ? words.none(duration(waited)) : null;
   return (
     <span class="pic words">
       <span role="status">{why ?? words.fetching}</span>

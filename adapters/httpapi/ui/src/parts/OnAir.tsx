@@ -13,7 +13,7 @@ import { Stranger } from "./Name";
 import { LabelLine } from "./LabelLine";
 import { memo } from "./memo";
 import { Live } from "./Picture";
-import { conditionGlyph, conditionWord, healthWord, Parked, stateGlyphs, StateWord } from "./State";
+import { conditionGlyph, conditionWord, healthWord, Parked, pausedWord, stateGlyphs, StateWord } from "./State";
 import { groupName } from "./ViewBar";
 import { Windowed } from "./Windowed";
 
@@ -26,6 +26,7 @@ export function OnAir({ items, heading, selected }: { items: readonly Item[]; he
   const small = phone?.matches ?? false;
   const late = items.filter((item) => item.late && !item.condition).length;
   const wrong = items.filter((item) => item.condition);
+  const paused = items.filter((item) => item.state === "paused").length;
   const parked = items.filter((item) => item.monitor?.record_parked_since).length;
   const size = rows ? { rowHeight: 46, minWidth: Infinity, gap: 0 } : small ? { rowHeight: 55, minWidth: Infinity, gap: 1 } : { rowHeight: 168, minWidth: 174, gap: 12 };
   const isGrouped = query.value.has("group");
@@ -34,7 +35,7 @@ export function OnAir({ items, heading, selected }: { items: readonly Item[]; he
     <section class="section" aria-labelledby="on-air-title">
       <div class="section-head">
         <h2 id="on-air-title">
-          {heading} <span>{items.length - late - wrong.length}</span>
+          {heading} <span>{items.length - late - wrong.length - paused}</span>
         </h2>
         {late > 0 && (
           <span class="word is-warning">
@@ -48,6 +49,12 @@ export function OnAir({ items, heading, selected }: { items: readonly Item[]; he
             <b>{number.value.format(wrong.filter((item) => item.condition!.name === name).length)}</b> {conditionWord(name)}
           </span>
         ))}
+        {paused > 0 && (
+          <span class="word is-paused">
+            <Glyph name="pause" />
+            <b>{number.value.format(paused)}</b> {text.value.common.states.paused}
+          </span>
+        )}
         {parked > 0 && (
           <span class="word is-warning">
             <Glyph name="note" />
@@ -97,8 +104,8 @@ export function OnAir({ items, heading, selected }: { items: readonly Item[]; he
   );
 }
 
-// reasonOf says why a stream cannot be seen.
-const reasonOf = (item: Item): string | null => (item.condition?.name === "blind" ? item.monitor!.last_error : null);
+// reasonOf says why a stream cannot be seen, or is not looked at.
+const reasonOf = (item: Item): string | null => (item.state === "paused" ? pausedWord(item.monitor!) : item.condition?.name === "blind" ? item.monitor!.last_error : null);
 
 interface Props {
   id: string;
@@ -161,13 +168,13 @@ const Row = memo(({ id, item, selected }: Props) => {
   return (
     <a class={`row${selected ? " selected" : ""}`} href={`/monitors/${id}`}>
       <span class="place">{numberText(item.number)}</span>
-      {monitor.record_parked_since && !item.condition && !item.late ? <Parked monitor={monitor} /> : <StateWord state={item.state} condition={item.condition} late={item.late} />}
+      {monitor.record_parked_since && !item.condition && !item.late ? <Parked monitor={monitor} /> : <StateWord state={item.state} condition={item.condition} late={item.late} of={monitor} />}
       <Live id={id} intervalSec={monitor.config.check_interval_sec} label={name} />
       <b class="one-line">
         <Stranger>{name}</Stranger>
       </b>
       <span class="one-line muted">
-        <Stranger>{reasonOf(item) ?? lineOf(monitor)}</Stranger> <LabelLine of={monitor} />
+        <Stranger>{(item.state !== "paused" && reasonOf(item)) || lineOf(monitor)}</Stranger> <LabelLine of={monitor} />
       </span>
       <RowHour id={id} name={name} />
       <span class="muted">{grade(monitor.health.video)}</span>

@@ -74,6 +74,10 @@ export function Legend() {
         <i />
         {words.trouble}
       </span>
+      <span class="is-paused">
+        <i />
+        {words.paused}
+      </span>
       <span class="nobody">
         <i />
         {words.nobody}

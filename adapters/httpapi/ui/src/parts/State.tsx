@@ -3,13 +3,13 @@ import { detectorOf, detectorWords } from "../detectors";
 import { text } from "../i18n";
 import { troubleSec, troubleTimes } from "../incidentlist";
 import { now } from "../store";
-import { duration } from "../time";
+import { duration, minuteDay } from "../time";
 import type { Condition, Incident, Monitor } from "../types";
 import type { State } from "../wall";
 import { Glyph } from "./Glyph";
 import { glyphs, type GlyphName } from "./glyphs";
 
-export const stateGlyphs: Record<State, GlyphName> = { trouble: "trouble", warning: "warning", recovered: "recovered", waiting: "waiting", on_air: "ok", off: "off" };
+export const stateGlyphs: Record<State, GlyphName> = { trouble: "trouble", warning: "warning", recovered: "recovered", waiting: "waiting", on_air: "ok", paused: "pause", off: "off" };
 
 // conditionGlyph is the glyph of a condition that has one of its own, else that of its detector's track.
 export function conditionGlyph(name: string): GlyphName {
@@ -28,8 +28,9 @@ export const isWarning = (name: string): boolean => name === "late" || name === 
 
 // stillWord says who has resolved an incident, and what goes on in it; null: nothing does.
 export function stillWord(incident: Incident, condition: Condition | null): string {
-  const { resolvedBy, resolvedStill } = text.value.common;
+  const { resolvedBy, resolvedStill, resolvedByPause } = text.value.common;
   const by = incident.resolved_by ?? "";
+  if (incident.resolved_by_pause) return resolvedByPause(by);
   return condition ? resolvedStill(by, conditionWord(condition.name)) : resolvedBy(by);
 }
 
@@ -58,6 +59,9 @@ export function InAll({ conditions }: { conditions: readonly Condition[] }) {
   return said.value ? <small class="wrap num">{said}</small> : null;
 }
 
+// pausedWord says until when a stream is paused.
+export const pausedWord = (monitor: Monitor): string => text.value.wall.pausedUntil(minuteDay(monitor.paused_until!, now.peek()));
+
 // Lamp says a condition by colour, glyph and word.
 export function Lamp({ name, large = false }: { name: string; large?: boolean }) {
   const state = isWarning(name) ? "warning" : "trouble";
@@ -69,8 +73,9 @@ export function Lamp({ name, large = false }: { name: string; large?: boolean })
   );
 }
 
-// StateWord says what is wrong, or that nobody has looked in time, instead of that there is no trouble.
-export function StateWord({ state, condition = null, late = false }: { state: State; condition?: Condition | null; late?: boolean }) {
+// StateWord says what is wrong, or that nobody has looked in time, instead of that there is no trouble. of is a stream
+// that may be paused: it says until when.
+export function StateWord({ state, condition = null, late = false, of }: { state: State; condition?: Condition | null; late?: boolean; of?: Monitor | null }) {
   if (condition) return <Lamp name={condition.name} />;
   if (late && state === "on_air") {
     return (
@@ -83,7 +88,7 @@ export function StateWord({ state, condition = null, late = false }: { state: St
   return (
     <span class={`word is-${state}`}>
       <Glyph name={stateGlyphs[state]} />
-      {text.value.common.states[state]}
+      {state === "paused" && of ? pausedWord(of) : text.value.common.states[state]}
     </span>
   );
 }

@@ -19,6 +19,7 @@ export function Status({ children }: { children?: ComponentChildren }) {
       <div class="counts" role="group" aria-label={words.wall.countsLabel}>
         {states.map((state) => {
           const count = counts.value[state];
+          if (state === "paused" && count === 0 && show !== state) return null; // it is rare
           const hot = state === "trouble" && count > 0;
           return (
             <a key={state} class={`is-${state}${hot ? " hot" : ""}${count === 0 ? " zero" : ""}`} href={withQuery({ show: show === state ? null : state, ...(inRoom.value && { view: null }) })} aria-current={show === state ? "true" : undefined}>

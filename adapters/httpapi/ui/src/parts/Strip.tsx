@@ -5,7 +5,7 @@ import { text } from "../i18n";
 import { navigate } from "../router";
 import { numberText, type Cells, type Item, type State } from "../wall";
 import { counts, items, nameOfItem, strip } from "../wallmodel";
-import { conditionWord } from "./State";
+import { conditionWord, pausedWord } from "./State";
 
 const barHeight = 26;
 const numberHeight = 14; // of the number below a cell that is wide enough
@@ -91,12 +91,12 @@ function Row({ cells, label, scale: largest, tallest }: Required<StripProps> & {
 }
 
 function describe(item: Item): string {
-  const state = item.condition ? conditionWord(item.condition.name) : text.value.common.states[item.state];
+  const state = item.condition ? conditionWord(item.condition.name) : item.state === "paused" ? pausedWord(item.monitor!) : text.value.common.states[item.state];
   return `${numberText(item.number)} ${nameOfItem(item)}: ${state}${item.late ? `, ${text.value.wall.late}` : ""}`;
 }
 
-const tokens: Record<State, string> = { trouble: "--trouble", warning: "--warning", recovered: "--ok", waiting: "--waiting", on_air: "--ok", off: "--off" };
-const heights: Record<State, number> = { trouble: 1, warning: 0.74, recovered: 0.54, waiting: 0.36, on_air: 0.36, off: 0.1 };
+const tokens: Record<State, string> = { trouble: "--trouble", warning: "--warning", recovered: "--ok", waiting: "--waiting", on_air: "--ok", paused: "--waiting", off: "--off" };
+const heights: Record<State, number> = { trouble: 1, warning: 0.74, recovered: 0.54, waiting: 0.36, on_air: 0.36, paused: 0.18, off: 0.1 };
 
 // layoutOf has the largest scale with which all cells are no taller than they may be. width 0: it is not known yet.
 function layoutOf(count: number, width: number, largest: number, tallest: number): Layout {

@@ -67,6 +67,13 @@ test("waiting for a stream is neither watched nor unseen", () => {
   assert.deepEqual([sums.lifeSec, sums.unseenSec, sums.watchedSec], [0, 0, 0]);
 });
 
+test("paused time is counted apart, once for all lanes", () => {
+  const paused = lane({ paused: 0.5, ok: 0.5 });
+  const sums = sumUp(timeline([{ stream: lane({ paused: 0.5, live: 0.5 }), video: paused, audio: paused, segments: paused }]), 100_000);
+  assert.deepEqual([sums.lifeSec, sums.unseenSec, sums.watchedSec, sums.pausedSec], [5, 0, 5, 5]);
+  assert.deepEqual(sums.conditions, {});
+});
+
 test("a delivery is shown from its event until it arrived, and a quick one stays visible", () => {
   const event = (webhook_status: string, created: number, sent: number | null) => ({ webhook_status, created_at: at(created), sent_at: sent === null ? null : at(sent) }) as unknown as EventRecord;
   const window = { from: 0, to: 1_000_000 };

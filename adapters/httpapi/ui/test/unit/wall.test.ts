@@ -63,6 +63,16 @@ test("what a person has resolved while it lasts stays in trouble, and belongs to
   assert.equal(needsSomebody(resolved(condition("black", 9))), false);
 });
 
+test("a paused stream is paused until the end of the pause, and what a pause ended has not recovered", () => {
+  const paused = (status: Monitor["status"], minutesAgo: number) => seen(status, { paused_until: at(minutesAgo), health: { video: "unknown", audio: "unknown" } });
+  const ended = { ...incident(condition("black", 9, 1)), state: "resolved", resolved_at: at(1), resolved_by_pause: true } as Incident;
+  assert.equal(stateOf(paused("monitoring", -1), ended, now), "paused");
+  assert.equal(stateOf(paused("waiting", -1), null, now), "paused");
+  assert.equal(stateOf(paused("completed", -1), null, now), "off");
+  assert.equal(stateOf(paused("monitoring", 0), ended, now), "on_air");
+  assert.equal(stateOf(paused("waiting", 0), null, now), "waiting");
+});
+
 test("bad health is never without trouble, whatever the incident says", () => {
   for (const [health, want] of [
     [{ video: "black", audio: "ok" }, "black"],

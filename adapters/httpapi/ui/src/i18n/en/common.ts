@@ -29,6 +29,7 @@ export const common = {
     recovered: "recovered",
     waiting: "waiting",
     on_air: "no trouble",
+    paused: "paused",
     off: "off",
   },
   conditions: {
@@ -48,6 +49,7 @@ export const common = {
     kinds: { quieter: "Sound gets quieter", recurring: "Trouble comes back", late_starts: "Channel starts late" },
   },
   resolvedBy: (by: string) => `resolved by ${by}`,
+  resolvedByPause: (by: string) => (by ? `ended by a pause, by ${by}` : "ended by a pause"),
   resolvedStill: (by: string, condition: string) => (by ? `resolved by ${by}, still: ${condition}` : `resolved, still: ${condition}`),
   worseSince: "worse since then",
   severity: (n: number) => `${["low", "medium", "high", "critical"][n]} severity`,
@@ -70,7 +72,7 @@ export const common = {
     remove: (label: string) => `Without the filter ${label}`,
     without: (name: string) => `without ${name}`,
   },
-  legend: { good: "good", warning: "warning", trouble: "trouble", nobody: "nobody looked" },
+  legend: { good: "good", warning: "warning", trouble: "trouble", nobody: "nobody looked", paused: "paused" },
   events: {
     "stream.started": "Stream started",
     "stream.ended": "Stream ended",

@@ -101,6 +101,8 @@ export const incident = {
     severity: (now: string) => `Raised to ${now}`,
     resolved: "Incident resolved",
     resolvedBy: "resolved the incident",
+    paused: "Ended, because the stream was paused",
+    pausedBy: "paused the stream, which ended the incident",
     acknowledged: "acknowledged",
     note: "wrote a note",
     labelFalse: "called it a false positive",

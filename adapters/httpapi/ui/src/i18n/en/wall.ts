@@ -55,6 +55,7 @@ export const wall = {
   nobodyHasIt: "Nobody has it",
   onDuty: "On duty",
   nobodyOnDuty: "nobody",
+  pausedUntil: (time: string) => `paused until ${time}`,
   until: (time: string) => `until ${time}`,
   allSilenced: "Everything is silenced.",
   allSilencedText: (by: string, until: string) => `By ${by}${until ? `, until ${until}` : ""}: nobody is told of anything.`,

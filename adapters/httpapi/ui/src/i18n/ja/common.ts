@@ -31,6 +31,7 @@ export const common: Words["common"] = {
     recovered: "復旧",
     waiting: "待機",
     on_air: "異常なし",
+    paused: "一時停止",
     off: "終了",
   },
   conditions: {
@@ -50,6 +51,7 @@ export const common: Words["common"] = {
     kinds: { quieter: "音量の低下", recurring: "異常の再発", late_starts: "開始の遅れ" },
   },
   resolvedBy: (by) => `${by}が解決済みに変更`,
+  resolvedByPause: (by) => (by ? `${by}の一時停止により終了` : "一時停止により終了"),
   resolvedStill: (by, condition) => (by ? `${by}が解決済みに変更、継続中：${condition}` : `解決済み、継続中：${condition}`),
   worseSince: "その後悪化",
   severity: (n) => `重大度：${["低", "中", "高", "最高"][n]}`,
@@ -72,7 +74,7 @@ export const common: Words["common"] = {
     remove: (label) => `絞り込み「${label}」を解除`,
     without: (name) => `${name}なし`,
   },
-  legend: { good: "正常", warning: "警告", trouble: "障害", nobody: "未確認" },
+  legend: { good: "正常", warning: "警告", trouble: "障害", nobody: "未確認", paused: "一時停止" },
   events: {
     "stream.started": "配信開始",
     "stream.ended": "配信終了",

@@ -103,6 +103,8 @@ export const incident: Words["incident"] = {
     severity: (now) => `${now}に上昇`,
     resolved: "解決",
     resolvedBy: "が解決",
+    paused: "監視の一時停止により終了",
+    pausedBy: "が監視を一時停止したため終了",
     acknowledged: "が対応を開始",
     note: "がメモを追加",
     labelFalse: "が誤検知と判定",

@@ -57,6 +57,7 @@ export const wall: Words["wall"] = {
   nobodyHasIt: "対応者なし",
   onDuty: "当番",
   nobodyOnDuty: "なし",
+  pausedUntil: (time) => `${time}まで一時停止`,
   until: (time) => `（${time}まで）`,
   allSilenced: "すべてミュート中です。",
   allSilencedText: (by, until) => `${by}が設定${until ? `（${until}まで）` : ""}。誰にも何も通知されません。`,
