@@ -113,7 +113,9 @@ func TestAPauseIsRecordedBeforeTheWorkerHearsOfIt(t *testing.T) { // section 16.
 func TestAReservationIsPausedWithoutAWorker(t *testing.T) { // section 16.9
 	s, _, m := newReservation(t, time.Hour)
 	pause(t, s, m.ID, 30*time.Minute)
-	read := func() foundHistory { return readHistory(t, s, m.ID, time.Now().Add(-time.Hour), time.Now().Add(time.Hour), 0) }
+	read := func() foundHistory {
+		return readHistory(t, s, m.ID, time.Now().Add(-time.Hour), time.Now().Add(time.Hour), 0)
+	}
 	expect(t, "in the pause", states(read(), history.Stream), "[paused]")
 	expect(t, "its status", getMonitor(t, s, m.ID).Status, monitor.Waiting)
 	pause(t, s, m.ID, 0)

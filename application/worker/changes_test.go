@@ -171,6 +171,43 @@ func TestAChangedConfigurationIsAdoptedWithoutAGap(t *testing.T) { // 16.6
 	}
 }
 
+func TestAPausedWorkerReportsAndAsksNothing(t *testing.T) { // 16.9
+	synctest.Test(t, func(t *testing.T) {
+		s, g := &fakeStream{}, newFakeGateway()
+		calls := atomic.Int32{}
+		cancelled := make(chan struct{})
+		s.onCall = func(context.Context, string) { calls.Add(1) }
+		wait := startWorker(t.Context(), t, s, g)
+		time.Sleep(10 * time.Second)
+		s.set(func(s *fakeStream) {
+			s.black = true
+			s.analyse = func(ctx context.Context) { <-ctx.Done(); close(cancelled) } // one that hangs
+		})
+		g.change(func(*monitor.Config) { g.pausedUntil = time.Now().Add(10 * time.Minute) })
+		<-cancelled
+		s.set(func(s *fakeStream) { s.analyse = nil })
+		before, reports := calls.Load(), len(g.reports)
+		time.Sleep(9*time.Minute + 40*time.Second)
+		if n := calls.Load() - before; n > 0 {
+			t.Errorf("%d calls of adapters in the pause", n)
+		}
+		if n := len(g.reports) - reports; n < 50 {
+			t.Errorf("%d reports in the pause, which do not keep the lease", n)
+		}
+		if last := g.lastReport(); !last.Paused || last.Revision != 1 || last.Status != monitor.Monitoring {
+			t.Errorf("the report in the pause is %+v", last)
+		}
+		time.Sleep(time.Minute) // the end of the pause, and a threshold
+		if last := g.lastReport(); last.Paused {
+			t.Errorf("the report after the pause is %+v", last)
+		}
+		endStream(t, s, wait)
+		if got, want := g.eventTypes(), "stream.started alert.blackout stream.ended"; got != want {
+			t.Errorf("events %s, want %s", got, want)
+		}
+	})
+}
+
 func TestNoReportWaitsForAChangedConfiguration(t *testing.T) { // 16.6
 	synctest.Test(t, func(t *testing.T) {
 		s, g := &fakeStream{}, newFakeGateway()

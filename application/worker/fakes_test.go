@@ -148,7 +148,8 @@ type fakeGateway struct {
 	onRequest        func(ctx context.Context) error             // a failure before a report arrives; nil: none
 	onResponse       func() error                                // a failure of the response; nil: none
 	official         func() *monitor.OfficialState               // of answers; nil: none
-	revision         int                                         // of config and references
+	revision         int                                         // of config, pausedUntil and references
+	pausedUntil      time.Time
 	references       []detector.Reference
 	cookies          *cookie.Jar
 	secret           monitor.StreamSecret
@@ -180,7 +181,7 @@ func (g *fakeGateway) Assignment(_ context.Context, id monitor.ID, generation in
 	if g.assignmentErr != nil {
 		return monitor.Assignment{}, g.assignmentErr
 	}
-	return monitor.Assignment{ID: id, Generation: generation, Revision: g.revision, Config: g.config, Snapshot: g.snapshot, References: g.references, Cookies: g.cookies, Secret: g.secret,
+	return monitor.Assignment{ID: id, Generation: generation, Revision: g.revision, Config: g.config, PausedUntil: g.pausedUntil, Snapshot: g.snapshot, References: g.references, Cookies: g.cookies, Secret: g.secret,
 		StreamURL: "https://www.youtube.com/watch?v=abcdefghijk"}, nil
 }
 

@@ -26,6 +26,7 @@ func TestAPauseEndsAtAnInstant(t *testing.T) { // section 16.9
 		{"Berlin, a week with an hour more", "2026-10-24T05:00:00+02:00", "2026-10-31T05:00:00+01:00", false},
 		{"New York, a week with an hour less", "2026-03-07T05:00:00-05:00", "2026-03-14T05:00:00-04:00", true},
 		{"Lord Howe, half an hour more", "2026-04-04T05:00:00+11:00", "2026-04-11T04:30:00+10:30", true},
+		{"Cairo, until a midnight that is skipped, by the offset of before", "2026-04-23T23:59:00+02:00", "2026-04-24T00:00:00+02:00", true},
 		{"Tokyo", "2026-10-25T05:00:00+09:00", "2026-11-01T05:00:00+09:00", true},
 	} {
 		parse := func(text string) time.Time {
