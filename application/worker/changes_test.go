@@ -175,16 +175,21 @@ func TestAPausedWorkerReportsAndAsksNothing(t *testing.T) { // 16.9
 	synctest.Test(t, func(t *testing.T) {
 		s, g := &fakeStream{}, newFakeGateway()
 		calls := atomic.Int32{}
-		cancelled := make(chan struct{})
+		hangs, cancelled := make(chan struct{}), make(chan struct{})
 		s.onCall = func(context.Context, string) { calls.Add(1) }
 		wait := startWorker(t.Context(), t, s, g)
 		time.Sleep(10 * time.Second)
 		s.set(func(s *fakeStream) {
 			s.black = true
-			s.analyse = func(ctx context.Context) { <-ctx.Done(); close(cancelled) } // one that hangs
+			s.analyse = func(ctx context.Context) { close(hangs); <-ctx.Done(); close(cancelled) }
 		})
-		g.change(func(*monitor.Config) { g.pausedUntil = time.Now().Add(10 * time.Minute) })
+		<-hangs
+		changed := time.Now()
+		g.change(func(*monitor.Config) { g.pausedUntil = changed.Add(10 * time.Minute) })
 		<-cancelled
+		if after := time.Since(changed); after > 12*time.Second { // a heartbeat; by itself the analysis would end after 20 s
+			t.Errorf("what hung was cancelled %v after the pause was stored", after)
+		}
 		s.set(func(s *fakeStream) { s.analyse = nil })
 		before, reports := calls.Load(), len(g.reports)
 		time.Sleep(9*time.Minute + 40*time.Second)

@@ -46,7 +46,7 @@ func (r Report) InPause() Report {
 	r.Paused, r.Health, r.Signals = true, health, nil
 	r.Events = slices.DeleteFunc(slices.Clone(r.Events), func(e event.Event) bool {
 		failure, is := e.Data.(event.MonitorFailure)
-		return e.Type != event.StreamStarted && e.Type != event.StreamEnded && !(is && failure.Terminal)
+		return e.Type != event.StreamStarted && e.Type != event.StreamEnded && (!is || !failure.Terminal)
 	})
 	return r
 }
