@@ -11,6 +11,7 @@ import { firstCondition, storms, troubleOfAll } from "../incidentlist";
 import { grouped, hasLabels, known, valueOf, wantedLabels } from "../labels";
 import type { Named } from "../names";
 import { Allowed } from "../parts/Allowed";
+import { ask } from "../parts/Ask";
 import { Glyph } from "../parts/Glyph";
 import { IncidentRow } from "../parts/IncidentRow";
 import { conditionWord } from "../parts/State";
@@ -123,7 +124,7 @@ export function Incidents() {
         )}
         {waiting.length > 1 && (
           <Allowed to="operate">
-            <button class="btn" type="button" onClick={() => confirm(words.confirmAll(waiting.length)) && acknowledge(...waiting.map((i) => i.incident_id))}>
+            <button class="btn" type="button" onClick={async () => (await ask({ title: words.acknowledgeTitle(waiting.length), text: words.acknowledgeText, yes: text.value.incident.acknowledge })) && acknowledge(...waiting.map((i) => i.incident_id))}>
               {words.acknowledgeAll(waiting.length)}
             </button>
           </Allowed>

@@ -7,6 +7,7 @@ import { text } from "../i18n";
 import { nameOf, pageOf, shortURL, titleOf, channelOf } from "../names";
 import { Broadcast } from "../parts/Broadcast";
 import { Allowed } from "../parts/Allowed";
+import { ask } from "../parts/Ask";
 import { changing } from "../parts/ChangeForm";
 import { DetectorStates } from "../parts/DetectorStates";
 import { Glyph } from "../parts/Glyph";
@@ -260,7 +261,7 @@ function Buttons({ monitor, incident, name }: { monitor: Data; incident: Inciden
                 {words.pause}
               </button>
             )}
-            <button class="btn quiet" type="button" onClick={() => confirm(words.confirmStop(name)) && void run(() => api.stop(monitor.monitor_id))}>
+            <button class="btn quiet" type="button" onClick={async () => (await ask({ title: words.stopTitle(name), text: words.stopText, yes: words.stop })) && run(() => api.stop(monitor.monitor_id))}>
               <Glyph name="stop" />
               {words.stop}
             </button>

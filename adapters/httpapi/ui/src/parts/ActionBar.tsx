@@ -5,6 +5,7 @@ import { onKey } from "../keyboard";
 import type { Incident } from "../types";
 import { isTaken } from "../incident";
 import { Allowed } from "./Allowed";
+import { ask } from "./Ask";
 import { Glyph } from "./Glyph";
 import { sharing } from "./Share";
 import { Watch } from "./Watch";
@@ -47,7 +48,7 @@ export function ActionBar({ incident, evidenceCount }: Props) {
         <summary class="btn" aria-label={words.more}>
           <Glyph name="dots" />
         </summary>
-        <div onClick={(e) => (e.currentTarget.closest("details")!.open = false)}>
+        <div onClickCapture={(e) => closeMenu(e.currentTarget.closest("details")!)}>
           <Rest incident={incident} evidenceCount={evidenceCount} />
         </div>
       </details>
@@ -55,10 +56,16 @@ export function ActionBar({ incident, evidenceCount }: Props) {
   );
 }
 
+// closeMenu leaves the focus at its button: there it returns to from a dialog.
+function closeMenu(menu: HTMLDetailsElement): void {
+  menu.querySelector("summary")!.focus();
+  menu.open = false;
+}
+
 function Rest({ incident, evidenceCount }: Props) {
   const words = text.value.incident;
   const wrong = incident.false_positive === true;
-  const judge = () => (wrong || confirm(words.confirmFalsePositive)) && label(incident.incident_id, wrong ? null : true);
+  const judge = async () => (wrong || (await ask({ title: words.falsePositiveTitle, text: words.falsePositiveText, yes: words.falsePositive }))) && label(incident.incident_id, wrong ? null : true);
   return (
     <>
       <Allowed to="operate">
@@ -70,7 +77,7 @@ function Rest({ incident, evidenceCount }: Props) {
           </button>
         )}
         {incident.state === "open" && (
-          <button class="btn" type="button" onClick={() => confirm(words.confirmResolve) && resolve(incident.incident_id)}>
+          <button class="btn" type="button" onClick={async () => (await ask({ title: words.resolveTitle, text: words.resolveText, yes: words.resolve })) && resolve(incident.incident_id)}>
             <Glyph name="check" />
             {words.resolve}
           </button>

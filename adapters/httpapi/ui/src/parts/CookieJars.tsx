@@ -4,6 +4,7 @@ import { now } from "../store";
 import { clockDay } from "../time";
 import type { CookieJar } from "../types";
 import { Allowed } from "./Allowed";
+import { ask } from "./Ask";
 import { LoginName, LoginsCard, useLogins } from "./Logins";
 
 // CookieJars are the logins for streams that need one: their states, another one, newer cookies, one less.
@@ -35,7 +36,7 @@ export function CookieJars() {
                   {words.replace}
                   <input type="file" accept=".txt,text/plain" aria-label={words.replaceNamed(jar.name)} disabled={busy} onChange={(e) => replace(jar, e.currentTarget)} />
                 </label>
-                <button class="btn quiet" type="button" aria-label={words.removeNamed(jar.name)} disabled={busy} onClick={() => confirm(words.confirmRemove(jar.name)) && jars.remove(() => api.remove(jar.jar_id))}>
+                <button class="btn quiet" type="button" aria-label={words.removeNamed(jar.name)} disabled={busy} onClick={async () => (await ask({ title: words.removeTitle(jar.name), text: words.removeText, yes: words.remove })) && jars.remove(() => api.remove(jar.jar_id))}>
                   {words.remove}
                 </button>
               </form>

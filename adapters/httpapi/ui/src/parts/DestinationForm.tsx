@@ -16,7 +16,7 @@ export function DestinationForm({ words, routing, of }: { words: NotificationWor
   const others = of
     ? [
         { word: of.enabled ? words.disable : words.enable, act: () => api.change(of.destination_id, { enabled: !of.enabled }) },
-        { word: words.remove, ask: words.confirmRemove(of.name), act: () => api.remove(of.destination_id) },
+        { word: words.remove, ask: { title: words.removeTitle(of.name), text: words.removeText }, act: () => api.remove(of.destination_id) },
       ]
     : [];
   const fallbacks = routing.destinations.filter((d) => d.destination_id !== of?.destination_id);

@@ -4,6 +4,7 @@ import { useSignal } from "@preact/signals";
 import { describe, type Said } from "../actions";
 import { text } from "../i18n";
 import { changed, editing } from "../routing";
+import { ask, type Question } from "./Ask";
 import { Glyph } from "./Glyph";
 
 interface Props {
@@ -11,7 +12,7 @@ interface Props {
   save: (form: FormData) => Promise<unknown>; // what it refuses is shown, and the form stays open
   submit?: string; // the word for it; else that of saving
   onClose?: () => void; // else nothing is being edited any more
-  others?: { word: string; act: () => Promise<unknown>; ask?: string }[]; // more buttons; ask: a question before
+  others?: { word: string; act: () => Promise<unknown>; ask?: Omit<Question, "yes"> }[]; // more buttons; ask: a question before
   children: ComponentChildren;
 }
 
@@ -56,8 +57,8 @@ export function Dialog({ title, save, submit, onClose = () => (editing.value = n
           <button class="btn quiet" type="button" onClick={() => dialog.current?.close()}>
             {text.value.common.cancel}
           </button>
-          {others.map(({ word, act, ask }) => (
-            <button key={word} class="btn quiet" type="button" disabled={busy.value} onClick={() => (!ask || confirm(ask)) && void run(act)}>
+          {others.map(({ word, act, ask: question }) => (
+            <button key={word} class="btn quiet" type="button" disabled={busy.value} onClick={async () => (!question || (await ask({ ...question, yes: word }))) && run(act)}>
               {word}
             </button>
           ))}

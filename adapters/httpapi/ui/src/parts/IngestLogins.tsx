@@ -4,6 +4,7 @@ import { now } from "../store";
 import { clockDay } from "../time";
 import type { IngestLogin } from "../types";
 import { Allowed } from "./Allowed";
+import { ask } from "./Ask";
 import { LoginName, LoginsCard, useLogins } from "./Logins";
 
 // IngestLogins are the logins of owners, who are told what arrives from their encoders: their states, another one, a newer token, one less.
@@ -44,7 +45,7 @@ export function IngestLogins() {
                     </div>
                   </form>
                 </details>
-                <button class="btn quiet" type="button" aria-label={shared.removeNamed(login.name)} disabled={busy} onClick={() => confirm(words.confirmRemove(login.name)) && logins.remove(() => api.remove(login.login_id))}>
+                <button class="btn quiet" type="button" aria-label={shared.removeNamed(login.name)} disabled={busy} onClick={async () => (await ask({ title: shared.removeTitle(login.name), text: words.removeText, yes: shared.remove })) && logins.remove(() => api.remove(login.login_id))}>
                   {shared.remove}
                 </button>
               </span>

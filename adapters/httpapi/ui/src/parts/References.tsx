@@ -9,6 +9,7 @@ import { changed, changes } from "../routing";
 import { decimal } from "../time";
 import type { Config, Reference } from "../types";
 import { Allowed } from "./Allowed";
+import { ask } from "./Ask";
 import { Glyph } from "./Glyph";
 
 const most = 10; // of an owner
@@ -51,7 +52,7 @@ export function References({ of, hint, channel, runs = {}, ended }: Props) {
             <Row key={r.reference_id} of={of} reference={r}>
               {!ended && (
                 <Allowed to="operate">
-                  <button class="btn quiet" type="button" aria-label={words.removeNamed(r.name)} onClick={() => confirm(words.confirmRemove(r.name)) && remove(r)}>
+                  <button class="btn quiet" type="button" aria-label={words.removeNamed(r.name)} onClick={async () => (await ask({ title: words.removeTitle(r.name), text: words.removeText, yes: words.remove })) && remove(r)}>
                     {words.remove}
                   </button>
                 </Allowed>

@@ -27,3 +27,9 @@ test("no file imports itself by way of others", () => {
   for (const file of files) visit(file, []);
   assert.deepEqual(circles, []);
 });
+
+test("no file asks or tells by the dialogs of the browser; parts/Ask.tsx asks", () => {
+  const native = /(?<![.\w])(?:confirm|alert|prompt)\(|\b(?:window|globalThis|self)\.(?:confirm|alert|prompt)\b/;
+  assert.deepEqual(["if (confirm(words)) go()", "window.prompt", "words.alert(1)", "confirmed(x)"].map((line) => native.test(line)), [true, true, false, false]);
+  assert.deepEqual(files.filter((file) => native.test(readFileSync(file, "utf8"))), []);
+});

@@ -29,7 +29,8 @@ export const monitor = {
   pauseUntil: "Until",
   pauseMost: "At most 7 days ahead.",
   stop: "Stop watching",
-  confirmStop: (name: string) => `Stop watching ${name}? No alert is sent from then on. Its history stays.`,
+  stopTitle: (name: string) => `Stop watching ${name}?`,
+  stopText: "No alert is sent from then on. Its history stays.",
   history: "History",
   span: "Span",
   spans: { "1h": "1 h", "6h": "6 h", "24h": "24 h", "7d": "7 d" },
@@ -149,6 +150,7 @@ export const monitor = {
     upload: "Upload",
     remove: "Remove",
     removeNamed: (name: string) => `Remove ${name}`,
-    confirmRemove: (name: string) => `Remove ${name}? It is no longer looked for.`,
+    removeTitle: (name: string) => `Remove ${name}?`,
+    removeText: "It is no longer looked for.",
   },
 };

@@ -106,7 +106,7 @@ export const settings = {
     name: "Name of the owner",
     token: "Refresh token: begins with 1//",
     replaceNamed: (name: string) => `Replace the token of ${name}`,
-    confirmRemove: (name: string) => `Delete ${name}? Its token is gone then.`,
+    removeText: "Its token is gone then.",
   },
   jars: {
     title: "Logins",
@@ -129,7 +129,8 @@ export const settings = {
     replaceNamed: (name: string) => `Replace the cookies of ${name}`,
     remove: "Delete",
     removeNamed: (name: string) => `Delete ${name}`,
-    confirmRemove: (name: string) => `Delete ${name}? Its cookies are gone then.`,
+    removeTitle: (name: string) => `Delete ${name}?`,
+    removeText: "Its cookies are gone then.",
     none: "none",
   },
 };

@@ -74,7 +74,7 @@ export const channels: Words["channels"] = {
   changeHint: "これから登録する配信に適用されます。監視中と予約済みの配信の設定は変わりません。",
   referencesHint: "検出で探す画像です。「まもなく開始」の待機画面など。チャンネルのすべての配信が対象で、変更は監視中の配信にも適用されます。",
   stop: "チャンネルの監視を終了",
-  stopTitle: (name) => `${name}の監視を終了しますか`,
+  stopTitle: (name) => `${name}の監視を終了しますか？`,
   stopText: "予約は取り消され、以後このチャンネルの配信は登録されません。記録は残ります。",
   running: "監視中の配信をどうしますか",
   runningChoices: { keep: "配信が終わるまで監視する", stop: "監視を終了する" },

@@ -31,7 +31,8 @@ export const monitor: Words["monitor"] = {
   pauseUntil: "終了時刻",
   pauseMost: "最長で7日後まで指定できます。",
   stop: "監視を終了",
-  confirmStop: (name) => `${name}の監視を終了しますか。以後は異常を通知しません。履歴は残ります。`,
+  stopTitle: (name) => `${name}の監視を終了しますか？`,
+  stopText: "以後は異常を通知しません。履歴は残ります。",
   history: "履歴",
   span: "期間",
   spans: { "1h": "1時間", "6h": "6時間", "24h": "24時間", "7d": "7日" },
@@ -151,6 +152,7 @@ export const monitor: Words["monitor"] = {
     upload: "アップロード",
     remove: "削除",
     removeNamed: (name) => `${name}を削除`,
-    confirmRemove: (name) => `${name}を削除しますか。以後は検出しません。`,
+    removeTitle: (name) => `${name}を削除しますか？`,
+    removeText: "以後は検出しません。",
   },
 };

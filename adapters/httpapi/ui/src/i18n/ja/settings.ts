@@ -108,7 +108,7 @@ export const settings: Words["settings"] = {
     name: "所有者の名前",
     token: "リフレッシュトークン（1//で始まる）",
     replaceNamed: (name) => `${name}のトークンを置き換え`,
-    confirmRemove: (name) => `${name}を削除しますか。トークンは失われます。`,
+    removeText: "トークンは失われます。",
   },
   jars: {
     title: "ログイン情報",
@@ -131,7 +131,8 @@ export const settings: Words["settings"] = {
     replaceNamed: (name) => `${name}のCookieを置き換え`,
     remove: "削除",
     removeNamed: (name) => `${name}を削除`,
-    confirmRemove: (name) => `${name}を削除しますか。Cookieは失われます。`,
+    removeTitle: (name) => `${name}を削除しますか？`,
+    removeText: "Cookieは失われます。",
     none: "なし",
   },
 };
