@@ -85,6 +85,8 @@ type BatchResult struct {
 	Error     *monitor.Error `json:"error"` // nil: registered, or watched already
 
 	Changed *[]monitor.Difference `json:"changed"` // of what is watched or registered already; nil: it was not
+
+	Existing string `json:"-"` // the page of what is there already; empty: it was not refused for that
 }
 
 // BatchOptions are the parameters of a batch.
@@ -100,6 +102,11 @@ func (c *Client) RegisterBatch(ctx context.Context, list, contentType string, bo
 		Results []BatchResult `json:"results"`
 	}
 	err := c.send(ctx, http.MethodPost, fmt.Sprintf("/api/v1/%s/batch?dry_run=%t&update=%t", list, o.DryRun, o.Update), contentType, body, &answer)
+	for i, r := range answer.Results {
+		if r.Error != nil && r.Error.Existing != "" {
+			answer.Results[i].Existing = fmt.Sprintf("%s/%s/%s", c.base, list, r.Error.Existing)
+		}
+	}
 	return answer.Results, err
 }
 

@@ -192,7 +192,7 @@ func (h channelHandlers) preview(c *gin.Context) error {
 	}
 	for _, problem := range p.Problems {
 		refusal := h.callerError(c, problem)
-		body.Problems = append(body.Problems, problemBody{wire.OrNull(refusal.Field), refusal.Code, refusal.Message})
+		body.Problems = append(body.Problems, problemBody{wire.OrNull(refusal.Field), detailOf(refusal)})
 	}
 	h.write(c, http.StatusOK, body)
 	return nil

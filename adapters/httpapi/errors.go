@@ -99,9 +99,12 @@ type errorBody struct {
 }
 
 type errorDetail struct {
-	Code    monitor.Code `json:"code"`
-	Message string       `json:"message"`
+	Code       monitor.Code `json:"code"`
+	Message    string       `json:"message"`
+	ExistingID string       `json:"existing_id,omitempty"`
 }
+
+func detailOf(e *monitor.Error) errorDetail { return errorDetail{e.Code, e.Message, e.Existing} }
 
 // refusef makes an error with one of the codes above.
 func refusef(code monitor.Code, format string, args ...any) error {
@@ -127,7 +130,7 @@ func (r *responder) refuse(c *gin.Context, shown *monitor.Error) {
 	case http.StatusRequestEntityTooLarge, http.StatusRequestTimeout:
 		c.Header("Connection", "close") // the rest of the body is not read
 	}
-	r.write(c, row.status, errorBody{errorDetail{shown.Code, shown.Message}})
+	r.write(c, row.status, errorBody{detailOf(shown)})
 }
 
 // callerError turns any error into one that the caller may see, and logs internal

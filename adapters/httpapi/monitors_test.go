@@ -255,6 +255,44 @@ func TestEachRegistrationOfABatchHasItsOwnResult(t *testing.T) { // section 16.6
 	}
 }
 
+func TestARefusedDuplicateNamesWhatIsThereAlready(t *testing.T) { // section 3.5
+	api := newTestAPI(t, rateLimits(0, 0))
+	const monitor, channel, other = "/api/v1/monitors", "/api/v1/channels", `{"stream_url":"https://youtu.be/AAAAAAAAAAA","callback_url":"https://example.com/hook"}`
+	const ofChannel = `{"channel":"@one","callback_url":"https://example.com/hook"}`
+	watched := api.post(monitor, registration).hasStatus(http.StatusCreated).json()["monitor_id"]
+	registered := api.post(channel, ofChannel).hasStatus(http.StatusCreated).json()["channel_id"]
+	existing := func(path, body string) (ids []any) {
+		var find func(any)
+		find = func(in any) {
+			switch in := in.(type) {
+			case map[string]any:
+				if id, has := in["existing_id"]; has {
+					ids = append(ids, id)
+				}
+				for _, of := range in {
+					find(of)
+				}
+			case []any:
+				for _, of := range in {
+					find(of)
+				}
+			}
+		}
+		find(api.post(path, body).json())
+		return ids
+	}
+	for request, want := range map[[2]string][]any{
+		{monitor, registration}: {watched}, {previewURL, registration}: {watched},
+		{batchPath, `{"monitors":[` + registration + `]}`}:                                               {watched},
+		{batchPath + "?dry_run=true", `{"monitors":[` + registration + `,` + other + `,` + other + `]}`}: {watched}, // the third comes before in the batch
+		{channel, ofChannel}: {registered}, {channel + "/preview", ofChannel}: {registered},
+		{channel + "/batch?dry_run=true", `{"channels":[` + ofChannel + `]}`}: {registered},
+		{monitor, `{"stream_url":"x"}`}:                                       nil,
+	} {
+		expect.Equal(t, fmt.Sprint("existing_id of ", request), fmt.Sprint(existing(request[0], request[1])), fmt.Sprint(want))
+	}
+}
+
 func TestABatchChangesWhatIsWatchedAlready(t *testing.T) { // section 16.6
 	api := newTestAPI(t, rateLimits(0, 0))
 	api.post("/api/v1/monitors", strings.TrimSuffix(registration, "}")+`,"config":{"blackout_threshold_sec":20}}`).hasStatus(http.StatusCreated)

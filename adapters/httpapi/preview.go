@@ -28,9 +28,8 @@ type previewBody struct {
 }
 
 type problemBody struct {
-	Field   *string      `json:"field"`
-	Code    monitor.Code `json:"code"`
-	Message string       `json:"message"`
+	Field *string `json:"field"`
+	errorDetail
 }
 
 // preview is POST /api/v1/preview (section 17.3).
@@ -53,7 +52,7 @@ func (h registrationHandlers) preview(c *gin.Context) error {
 	}
 	for _, problem := range p.Problems {
 		refusal := h.callerError(c, problem)
-		body.Problems = append(body.Problems, problemBody{wire.OrNull(refusal.Field), refusal.Code, refusal.Message})
+		body.Problems = append(body.Problems, problemBody{wire.OrNull(refusal.Field), detailOf(refusal)})
 	}
 	h.write(c, http.StatusOK, body)
 	return nil

@@ -183,7 +183,9 @@ func encodeChannel(c channel.Channel) (config, reading string, err error) {
 }
 
 func duplicateOf(c channel.Channel, id string) error {
-	return monitor.OfField("channel", monitor.Errorf(channels.Duplicate, "%s is registered already as channel %s; change or stop that one", c.Address, id))
+	refusal := monitor.Errorf(channels.Duplicate, "%s is registered already as channel %s; change or stop that one", c.Address, id)
+	refusal.Existing = id
+	return monitor.OfField("channel", refusal)
 }
 
 // Channel implements channels.Store.

@@ -116,7 +116,7 @@ func (reg *Registrar) CheckBatch(ctx context.Context, requests []Request) ([]Bat
 			results[i] = BatchResult{Err: err}
 			continue
 		}
-		watched[m.StreamURL], active = m.ID, active+1
+		watched[m.StreamURL], active = "", active+1 // no monitor has m.ID
 	}
 	return results, nil
 }

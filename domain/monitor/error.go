@@ -31,6 +31,8 @@ type Error struct {
 	Code    Code
 	Message string
 	Field   string // of the request that is wrong, such as config.check_interval_sec; empty: none, or several
+
+	Existing string `json:"existing_id"` // the monitor or channel that is there already; empty: none
 }
 
 func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
@@ -52,7 +54,9 @@ func OfField(field string, err error) error {
 	if !is || refusal.Code == Internal {
 		return err
 	}
-	return &Error{refusal.Code, refusal.Message, field}
+	named := *refusal
+	named.Field = field
+	return &named
 }
 
 // FieldOf returns the field of a request that an error is about; empty: none.
@@ -63,9 +67,15 @@ func FieldOf(err error) string {
 	return ""
 }
 
-// DuplicateOf refuses a registration of a stream that an active monitor watches.
+// DuplicateOf refuses a registration of a stream that an active monitor watches; watchedBy is empty if it is that of an earlier
+// registration of a dry run.
 func DuplicateOf(stream StreamURL, watchedBy ID) *Error {
-	return Errorf(Duplicate, "%s is already being watched by %s; stop that monitor first", stream, watchedBy)
+	if watchedBy == "" {
+		return Errorf(Duplicate, "%s comes before in the batch", stream)
+	}
+	refusal := Errorf(Duplicate, "%s is already being watched by %s; stop that monitor first", stream, watchedBy)
+	refusal.Existing = string(watchedBy)
+	return refusal
 }
 
 // EndedAlready refuses a change of a monitor that has ended.

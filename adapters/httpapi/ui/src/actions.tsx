@@ -71,14 +71,20 @@ export function describe(error: unknown): Said {
 
 // Refusal is a sentence, and the text of the API where that tells more.
 export function Refusal({ of }: { of: Refused }) {
-  const { sentence, detail } = refusalOf(of);
-  if (!detail) return <>{sentence}</>;
+  const { sentence, detail, existing } = refusalOf(of);
   return (
     <>
       {sentence}{" "}
-      <span class="dim wrap" lang="en">
-        {detail}
-      </span>
+      {existing && (
+        <a class="link wrap" dir="auto" href={existing.href}>
+          {existing.name}
+        </a>
+      )}
+      {detail && (
+        <span class="dim wrap" lang="en">
+          {detail}
+        </span>
+      )}
     </>
   );
 }

@@ -7,6 +7,7 @@ export class APIError extends Error {
     readonly code: string,
     message: string,
     readonly retryAfterSec: number | null = null,
+    readonly existing_id?: string, // of the monitor or channel that is there already
   ) {
     super(message);
   }
@@ -40,8 +41,8 @@ export async function request<T>(method: string, path: string, body?: unknown, s
 async function refusal(response: Response): Promise<APIError> {
   const retry = Number(response.headers.get("Retry-After")) || null;
   try {
-    const { error } = (await response.json()) as { error: { code: string; message: string } };
-    return new APIError(response.status, error.code, error.message, retry);
+    const { error } = (await response.json()) as { error: { code: string; message: string; existing_id?: string } };
+    return new APIError(response.status, error.code, error.message, retry, error.existing_id);
   } catch {
     return new APIError(response.status, "UNKNOWN", `HTTP ${response.status}`, retry);
   }

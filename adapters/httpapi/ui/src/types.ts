@@ -528,6 +528,7 @@ export interface Problem {
   field: string | null;
   code: string;
   message: string;
+  existing_id?: string; // of the monitor or channel that is there already
 }
 
 // Preview is what the system sees of a stream that nobody has registered yet.

@@ -21,6 +21,7 @@ export const streams = (title) => [
   found(4, { ...none, standing: "pending", why: "beyond_horizon", scheduled_start_at: at(900_000) }),
   found(5, { ...none, standing: "pending", why: "gone" }),
   found(6, { ...none, standing: "skipped", why: "members_only", members_only: true, state: "live", scheduled_start_at: null }),
+  found(8, { ...none, standing: "wanted", why: "refused", stream_url: monitor(2).stream_url, detail: `monitor ${monitor(2).monitor_id} is reserved for a later start at the same place; stop it, or change its scheduled start` }),
   found(7, { standing: "over", why: "monitor_failed", detail: "video_private", monitor_status: "error" }),
 ];
 

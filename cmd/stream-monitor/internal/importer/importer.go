@@ -65,7 +65,7 @@ func (c *count) add(a apiclient.BatchResult, dryRun bool) string {
 	switch {
 	case a.Error != nil:
 		c.refused++
-		return fmt.Sprintf("refused\t%s\t%s: %s", what, a.Error.Code, a.Error.Message)
+		return strings.TrimSuffix(fmt.Sprintf("refused\t%s\t%s: %s\t%s", what, a.Error.Code, a.Error.Message, a.Existing), "\t")
 	case a.Changed == nil && dryRun:
 		c.registered++
 		return "valid\t" + what

@@ -6,6 +6,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
@@ -17,6 +20,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/importer"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/test/harness/expect"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 )
 
 // fakeGateway accepts every registration but the one whose stream_url is "refused".
@@ -109,6 +113,18 @@ func TestARefusedRegistrationIsPrintedAndFailsTheImport(t *testing.T) {
 			t.Errorf("dry run %t: %s%s", dryRun, results.String(), messages.String())
 		}
 	}
+}
+
+func TestARefusedDuplicateIsPrintedWithThePageOfWhatIsThere(t *testing.T) { // section 16.6
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"results":[{"index":0,"stream_url":"a","error":{"code":"DUPLICATE_MONITOR","message":"is watched","existing_id":"mon-7"}}]}`)
+	}))
+	defer server.Close()
+	batches, err := importer.Divide([]byte("stream_url\na\n"), importer.UTF8)
+	must.Do(t, err)
+	var results bytes.Buffer
+	_ = importer.Import(t.Context(), apiclient.New(server.URL+"/", "key", nil), batches, apiclient.BatchOptions{}, &results, io.Discard)
+	expect.Equal(t, "the line", results.String(), "1\trefused\ta\tDUPLICATE_MONITOR: is watched\t"+server.URL+"/monitors/mon-7\n")
 }
 
 func TestChannelsAreToldFromMonitors(t *testing.T) { // section 20.1

@@ -3,6 +3,7 @@ import { standings } from "../channels";
 import { text } from "../i18n";
 import { shortURL } from "../names";
 import { reasonWord } from "../refusals";
+import { monitors } from "../store";
 import type { FoundStanding, FoundStream } from "../types";
 import { Glyph } from "./Glyph";
 import type { GlyphName } from "./glyphs";
@@ -50,6 +51,8 @@ function Row({ of, registered }: { of: FoundStream; registered: boolean }) {
   const words = text.value.channels;
   const { states, noPlan } = text.value.register;
   const why = whyOf(of, registered);
+  // A person may have reserved the place of a stream that is refused.
+  const monitor = of.monitor_id ?? (of.why === "refused" ? monitors.values().find((m) => m.stream_url === of.stream_url && !m.ended_at)?.monitor_id : null);
   return (
     <li>
       <span class="found-name">
@@ -68,8 +71,8 @@ function Row({ of, registered }: { of: FoundStream; registered: boolean }) {
           </>
         )}
       </span>
-      {of.monitor_id && (
-        <a class="btn quiet" href={`/monitors/${of.monitor_id}`}>
+      {monitor && (
+        <a class="btn quiet" href={`/monitors/${monitor}`}>
           {words.monitor}
           <Glyph name="right" />
         </a>

@@ -82,6 +82,8 @@ test("the page of a channel leads to its monitors, which lead back, and says sin
     const watched = page.getByRole("region", { name: "Watched", exact: true }).getByRole("listitem");
     await watched.filter({ hasText: "朝の雑談" }).getByText("reserved, registered by a person").waitFor();
     await page.getByText("Its monitor failed: the video is private.").waitFor();
+    const refused = page.getByRole("listitem").filter({ hasText: "is reserved for a later start" });
+    assert.equal(await refused.getByRole("link", { name: "Monitor" }).getAttribute("href"), `/monitors/${monitor(2).monitor_id}`);
     await page.getByText("It was missing at one look; a second one decides.").waitFor();
     Object.assign(state.all[0], failing(7200));
     await page.getByRole("alert").getByText("What was found before is watched all the same.").waitFor();

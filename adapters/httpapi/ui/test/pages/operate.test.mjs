@@ -144,6 +144,26 @@ test("what would be refused is said before it is submitted", () =>
     assert.equal(await page.getByText("Can be registered").count(), 0);
   }));
 
+test("a refused duplicate links to what is there already, before and after it is sent", () =>
+  open(fill, async (page, gateway) => {
+    const existing = { field: "stream_url", code: "DUPLICATE_MONITOR", message: "is already being watched", existing_id: monitor(2).monitor_id };
+    gateway.routes.set("POST /api/v1/preview", () => [200, { ...preview, problems: [existing, { ...existing, message: "of before", existing_id: "mon-7" }] }]);
+    gateway.routes.set("POST /api/v1/monitors", () => [409, { error: existing }]);
+    await page.goto(gateway.url + pages.register);
+    await page.locator(".problems a").nth(1).waitFor();
+    assert.deepEqual(await page.locator(".problems a").evaluateAll((links) => links.map((a) => [a.getAttribute("href"), a.textContent])), [[`/monitors/${monitor(2).monitor_id}`, "Channel 2"], ["/monitors/mon-7", "mon-7"]]);
+    await typeWebhook(page, "https://example.com/hook");
+    await page.getByRole("button", { name: "Watch this stream" }).click();
+    await page.getByRole("alert").getByRole("link", { name: "Channel 2" }).click();
+    await page.waitForURL(`**/monitors/${monitor(2).monitor_id}`);
+    gateway.routes.set("POST /api/v1/channels", () => [409, { error: { code: "DUPLICATE_CHANNEL", message: "is registered already", existing_id: channelID } }]);
+    await page.goto(gateway.url + pages["register a channel"]);
+    await typeWebhook(page, "https://example.com/hook");
+    await page.getByRole("button", { name: "Watch this channel" }).click();
+    await page.getByRole("alert").getByRole("link", { name: "Show the channel" }).click();
+    await page.waitForURL(`**/channels/${channelID}`);
+  }));
+
 test("refusals are Japanese on a Japanese page, and what the API adds is marked as English", () =>
   open(
     fill,

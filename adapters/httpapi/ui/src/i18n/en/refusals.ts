@@ -1,6 +1,7 @@
 // The words of what the API answers as a code.
 export const refusals = {
   of: (field: string, sentence: string) => `${field}: ${sentence}`,
+  showChannel: "Show the channel",
   codes: {
     INVALID_URL: "This address is not accepted.",
     INVALID_CONFIG: "A value is not accepted.",

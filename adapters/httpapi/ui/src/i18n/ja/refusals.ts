@@ -2,6 +2,7 @@ import type { Words } from "../words";
 
 export const refusals: Words["refusals"] = {
   of: (field, sentence) => `${field}：${sentence}`,
+  showChannel: "チャンネルを表示",
   codes: {
     INVALID_URL: "このアドレスは使えません。",
     INVALID_CONFIG: "使えない値があります。",
