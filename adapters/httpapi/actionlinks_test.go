@@ -73,7 +73,7 @@ func TestALinkAsksBeforeItActs(t *testing.T) { // section 19.3
 	path := actionURL(api, notify.Acknowledge, now.Add(time.Hour))
 	for range 3 { // previews of messages open links
 		page := api.do(newRequestWithoutKey(path)).hasStatus(http.StatusOK)
-		page.hasWords("Acknowledge: Black video", incidentStreamURL, "<button>I am on it</button>", `name="by"`, `<html lang="en">`)
+		page.hasWords("Acknowledge: Black video", incidentStreamURL, "<button>Acknowledge</button>", `name="by"`, `<html lang="en">`)
 		page.lacksWords("<script").hasHeaders("Referrer-Policy", "no-referrer")
 		if policy := page.header.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none'; style-src 'sha256-") || strings.Contains(policy, "unsafe") {
 			t.Errorf("the policy is %s", policy)
@@ -87,8 +87,8 @@ func TestALinkAsksBeforeItActs(t *testing.T) { // section 19.3
 	if i["acknowledged_by"] != "ann" || strings.Count(fmt.Sprint(i["log"]), "kind:acknowledged") != 1 {
 		t.Errorf("the incident is %v", i)
 	}
-	api.do(newRequestWithoutKey(path)).hasStatus(http.StatusOK).hasWords("ann is on it already")
-	api.do(usedAction(path, "bob")).hasStatus(http.StatusConflict).hasWords("ann is on it already")
+	api.do(newRequestWithoutKey(path)).hasStatus(http.StatusOK).hasWords("ann has acknowledged it already")
+	api.do(usedAction(path, "bob")).hasStatus(http.StatusConflict).hasWords("ann has acknowledged it already")
 }
 
 func TestAUsedLinkDoesNotAcknowledgeAReopenedIncident(t *testing.T) {
@@ -159,7 +159,7 @@ func TestThePageIsInTheLanguageOfTheMessage(t *testing.T) {
 	addRouting(api, "")
 	addIncident(api, "")
 	api.patch(destinationURL, `{"language":"ja"}`).hasStatus(http.StatusOK)
-	api.do(newRequestWithoutKey(actionURL(api, notify.Acknowledge, now.Add(time.Hour)))).hasStatus(http.StatusOK).hasWords("対応中にする: 映像が真っ黒", `<html lang="ja">`)
+	api.do(newRequestWithoutKey(actionURL(api, notify.Acknowledge, now.Add(time.Hour)))).hasStatus(http.StatusOK).hasWords("対応する: 映像が真っ黒", `<html lang="ja">`)
 	expired := newRequestWithoutKey(actionURL(api, notify.Acknowledge, now))
 	expired.Header.Set("Accept-Language", "ja-JP,ja;q=0.9")
 	api.do(expired).hasStatus(http.StatusGone).hasWords("有効期限")
@@ -228,12 +228,12 @@ func (api *testAPI) areAcknowledgedBy(names ...string) {
 func TestALinkOfAStormAcknowledgesAllOfItsIncidents(t *testing.T) { // section 19.7
 	api := newTestAPI(t)
 	path := addStorm(api)
-	api.do(newRequestWithoutKey(path)).hasStatus(http.StatusOK).hasWords("Acknowledge: 3 streams", "I am on it</button>")
+	api.do(newRequestWithoutKey(path)).hasStatus(http.StatusOK).hasWords("Acknowledge: 3 streams", "Acknowledge</button>")
 	api.do(usedAction(path, " ")).hasStatus(http.StatusBadRequest).hasWords("Write your name")
 	api.do(usedAction(path, "bob")).hasStatus(http.StatusOK).hasWords("<h1>Acknowledged by bob</h1>")
 	api.areAcknowledgedBy("ann", "bob", "bob")
-	api.do(newRequestWithoutKey(path)).hasStatus(http.StatusOK).hasWords("ann, bob is on it already")
-	api.do(usedAction(path, "eve")).hasStatus(http.StatusConflict).hasWords("ann, bob is on it already")
+	api.do(newRequestWithoutKey(path)).hasStatus(http.StatusOK).hasWords("ann, bob has acknowledged it already")
+	api.do(usedAction(path, "eve")).hasStatus(http.StatusConflict).hasWords("ann, bob has acknowledged it already")
 }
 
 // The routes may lead nothing to the destination when somebody opens its link.

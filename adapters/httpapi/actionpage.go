@@ -167,7 +167,7 @@ type actionWords struct {
 
 var actionTexts = map[notify.Language]actionWords{
 	notify.English: {
-		acknowledge: "Acknowledge: %s", acknowledgeButton: "I am on it", acknowledged: "Acknowledged by %s", acknowledgedBy: "%s is on it already",
+		acknowledge: "Acknowledge: %s", acknowledgeButton: "Acknowledge", acknowledged: "Acknowledged by %s", acknowledgedBy: "%s has acknowledged it already",
 		reopened: "This link has been used, and the trouble has come back. Open the newest message",
 		silence:  "Silence this stream for an hour: %s", silenceButton: "Silence for an hour", silenced: "Silenced until %s", silencedBy: "%s has silenced it already, until %s",
 		silenceOver: "This link has been used. The silence is over",
@@ -180,24 +180,24 @@ var actionTexts = map[notify.Language]actionWords{
 		failed: "The service failed. Its log says why.", repeat: "The service did not answer in time. Try again in a moment.",
 		and: " + ",
 		conditions: map[incident.Name]string{
-			incident.Late: "Not started", incident.NoMedia: "No data", incident.Blind: "We cannot see it", incident.Error: "Not watched any more",
+			incident.Late: "Late start", incident.NoMedia: "No media", incident.Blind: "Cannot be seen", incident.Error: "Monitor failed",
 		},
 	},
 	notify.Japanese: {
-		acknowledge: "対応中にする: %s", acknowledgeButton: "対応します", acknowledged: "%s さんが対応中です", acknowledgedBy: "すでに %s さんが対応中です",
+		acknowledge: "対応する: %s", acknowledgeButton: "対応する", acknowledged: "%s さんが対応中です", acknowledgedBy: "すでに %s さんが対応中です",
 		reopened: "このリンクは使用済みで、障害が再発しています。最新のメッセージを開いてください",
 		silence:  "この配信を1時間ミュート: %s", silenceButton: "1時間ミュート", silenced: "%s までミュートしました", silencedBy: "すでに %s さんが %s までミュートしています",
-		silenceOver: "このリンクは使用済みです。ミュートは終わっています",
+		silenceOver: "このリンクは使用済みです。ミュートは解除されています",
 		notNotified: "このメッセージの配信は、もうここには通知されません",
 		stream:      "配信: %s", streams: "%d配信", since: "%s から", resolved: "%s に復旧しました。対応は不要です。", dashboard: "ダッシュボードで障害を開いてください。",
 		name: "お名前", wrongName: "お名前を1〜100文字で入力してください。",
 		wrong: "処理できませんでした", refused: "この操作は受け付けられません。ダッシュボードで障害を開いてください。", unread: "フォームを最後まで受け取れませんでした。リンクをもう一度開いてください。",
-		noRoom: "ミュートをこれ以上追加できません。ダッシュボードで他のミュートを終了してから、この配信をミュートしてください。", invalid: "リンクが途中で切れているか、鍵が使われなくなりました。ダッシュボードで障害を開いてください。",
+		noRoom: "ミュートをこれ以上追加できません。ダッシュボードで他のミュートを解除してから、この配信をミュートしてください。", invalid: "リンクが途中で切れているか、鍵が使われなくなりました。ダッシュボードで障害を開いてください。",
 		expired: "リンクの有効期限が切れました。ダッシュボードで障害を開いてください。", gone: "この障害の記録は残っていません。",
 		failed: "サービスでエラーが起きました。原因はログにあります。", repeat: "時間内に応答できませんでした。少し待ってからもう一度お試しください。",
 		and: "＋",
 		conditions: map[incident.Name]string{
-			incident.Late: "開始遅延", incident.NoMedia: "データ途絶", incident.Blind: "確認できません", incident.Error: "監視が停止",
+			incident.Late: "開始遅延", incident.NoMedia: "データ途絶", incident.Blind: "確認できません", incident.Error: "監視が失敗",
 		},
 	},
 }

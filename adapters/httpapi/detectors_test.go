@@ -155,7 +155,7 @@ func TestAThirdDetectorIsConfiguredReportedAndShown(t *testing.T) {
 			`"settings":[{"field":"imaginary_difference","min":0,"max":1,"default":0.25,"whole":false,"help":"Difference."}],"statistic":"imaginary_events",` +
 			`"criteria":[{"name":"difference","value":null,"setting":"imaginary_difference"}],"severity":[{"after_sec":0,"severity":0},{"after_sec":60,"severity":1}],` +
 			`"words":{"en":{"title":"Imagined video","state":"imagined","lasts":"Imagined for {lasted}.",`,
-		`"ja":{"title":"架空の映像",`, `"settings":{"imaginary_difference":"架空とみなす差","imaginary_threshold_sec":"架空の通知まで（秒）"}`,
+		`"ja":{"title":"架空の映像",`, `"settings":{"imaginary_difference":"架空とみなす差","imaginary_threshold_sec":"架空のアラートまで（秒）"}`,
 		`"criteria":[{"name":"luma_below_percent","value":10,"setting":null}`,
 	} {
 		expect.Text(t, "the detectors", listed, want)

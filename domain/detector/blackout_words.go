@@ -21,6 +21,6 @@ var blackoutWords = Words{
 		Means:     "画面の{area_percent}%で輝度{luma_below_percent}%未満なら真っ黒。",
 		First:     "エンコーダー/スイッチャーの出力 → {studio}のプレビュー",
 		Check:     "スイッチャーの本線出力が黒になっていませんか。音声が届いていれば、エンコーダーは動いています。",
-		Settings:  map[string]string{"blackout_threshold_sec": "真っ黒の通知まで（秒）"},
+		Settings:  map[string]string{"blackout_threshold_sec": "真っ黒のアラートまで（秒）"},
 	},
 }

@@ -22,7 +22,7 @@ var captionsMissingWords = Words{
 		Means:     "予告されている字幕、または以前はあった字幕が、音声があるのに出なければ字幕途絶。",
 		First:     "字幕の入力と字幕エンコーダー → {studio}の字幕",
 		Check:     "字幕の入力（オペレーター、音声認識）は続いていますか。続いていれば、字幕エンコーダーとその接続を確認してください。話し声のない場面でも同じ状態になります。",
-		Settings:  map[string]string{"detectors.captions_missing.threshold_sec": "字幕途絶の通知まで（秒）"},
+		Settings:  map[string]string{"detectors.captions_missing.threshold_sec": "字幕途絶のアラートまで（秒）"},
 		Values:    map[string]string{"captions": "字幕（1：文字あり）"},
 	},
 }

@@ -18,11 +18,11 @@ var pictureDamageWords = Words{
 		State:     "乱れ",
 		Lasts:     "映像の乱れが{lasted}継続。",
 		Alert:     "映像の乱れ",
-		Recovered: "映像の乱れが解消",
+		Recovered: "映像の乱れから復旧",
 		Means:     "壊れた、または欠けた映像の割合が{share_at_least}以上なら乱れ。",
 		First:     "ブラウザーで配信を確認 → {studio}の「ストリームの状態」",
 		Check:     "ブラウザーでも乱れていますか。乱れていれば、配信側のセグメントが壊れています。アップロードの乱れは再エンコードされるため、ここにはほとんど現れません。配信サイトの管理画面で確認してください。",
-		Settings:  map[string]string{"detectors.picture_damage.threshold_sec": "映像の乱れの通知まで（秒）", damagedShare: "乱れとみなす割合（最大1）"},
+		Settings:  map[string]string{"detectors.picture_damage.threshold_sec": "映像の乱れのアラートまで（秒）", damagedShare: "乱れとみなす割合（最大1）"},
 		Values:    map[string]string{"damaged_share": "乱れの割合（最大1）"},
 	},
 }

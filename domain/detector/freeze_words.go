@@ -18,11 +18,11 @@ var freezeWords = Words{
 		State:     "フリーズ",
 		Lasts:     "映像フリーズが{lasted}継続。",
 		Alert:     "映像フリーズ",
-		Recovered: "映像フリーズが解消",
+		Recovered: "映像フリーズから復旧",
 		Means:     "動いていた映像が止まり、平均の差が輝度{mean_difference_at_most}段階以下で、周囲の{block_ratio_at_most}倍を超えて動く部分もなければフリーズ。",
 		First:     "エンコーダー/スイッチャーの出力（静止画？入力フリーズ？）→ {studio}のプレビュー",
 		Check:     "スイッチャーの本線出力は動いていますか。動いていれば、エンコーダーかその入力が止まっています。音声が続いていれば、回線は正常です。",
-		Settings:  map[string]string{"detectors.freeze.threshold_sec": "フリーズの通知まで（秒）"},
+		Settings:  map[string]string{"detectors.freeze.threshold_sec": "フリーズのアラートまで（秒）"},
 		Values:    map[string]string{"still_sec": "静止時間（秒）", "sound_moves": "音声の継続（1：あり）", "unmoved_sec": "静止画（監視開始から動きなし、秒）"},
 	},
 }

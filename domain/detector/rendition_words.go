@@ -25,7 +25,7 @@ var renditionWords = Words{
 		Means:     "監視中の画質が正常なのに、消えた、更新が止まった、読み取れない、または真っ黒な画質があれば異常（2回続けて確認した場合）。",
 		First:     "どの画質か監視ページで確認 → ブラウザーでも同じ異常？",
 		Check:     "ブラウザーでもその画質に異常がありますか。あれば原因は配信サイト側です（エンコーダーが送る画質は1つだけです）。サポートへの連絡や、配信の再開始で直ることがあります。消えた画質は意図的な場合もあります。エンコーダーの解像度を下げると、画質の数も減ります。",
-		Settings:  map[string]string{"detectors.rendition.threshold_sec": "ほかの画質の異常の通知まで（秒）"},
+		Settings:  map[string]string{"detectors.rendition.threshold_sec": "ほかの画質の異常のアラートまで（秒）"},
 		Values: map[string]string{
 			"qualities": "ほかの画質の数", "bad": "異常な画質の数", "height": "異常な画質（縦の画素数）", "kbps": "異常な画質（kb/s）",
 			"failed": "読み取り不可（1：該当）", "stalled": "更新停止（1：該当）", "black": "真っ黒（1：該当）", "gone": "消失（1：該当）",

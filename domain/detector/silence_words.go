@@ -21,6 +21,6 @@ var silenceWords = Words{
 		Means:     "{level_below_db} dB未満なら無音。",
 		First:     "ミキサーとエンコーダーの音声入力（ミュート？）→ {studio}のプレビュー",
 		Check:     "マスターフェーダーやエンコーダーの音声入力がミュートされていませんか。映像が届いていれば、エンコーダーは動いています。",
-		Settings:  map[string]string{"silence_threshold_sec": "無音の通知まで（秒）", SilenceDB: "無音とみなす音量（dB未満）"},
+		Settings:  map[string]string{"silence_threshold_sec": "無音のアラートまで（秒）", SilenceDB: "無音とみなす音量（dB未満）"},
 	},
 }

@@ -22,7 +22,7 @@ var slateWords = Words{
 		Means:     "この配信の参照画像に似ていて色差が{chroma_difference_at_most}階調以下の映像が、出るべきでない時間に出ていれば待機画面。",
 		First:     "スイッチャーが待機画面のまま？ → 番組に切り替え",
 		Check:     "スイッチャーは番組を出していますか。出していれば、入力のないエンコーダーが内蔵の待機画面を出しています。意図した待機画面なら、番組が始まるまで通知をミュートしてください。",
-		Settings:  map[string]string{"detectors.slate.threshold_sec": "待機画面の通知まで（秒）"},
+		Settings:  map[string]string{"detectors.slate.threshold_sec": "待機画面のアラートまで（秒）"},
 		Values:    map[string]string{"similarity": "類似度（最大1）", "chroma_difference": "色差（255階調）"},
 	},
 }

@@ -22,7 +22,7 @@ var loudnessLowWords = Words{
 		Means:     "{below_lufs} LUFS未満なら音量不足。",
 		First:     "マスターフェーダーとエンコーダーの入力レベル → {studio}のプレビュー",
 		Check:     "ミキサー出力のメーターは通常のレベルですか。通常なら、エンコーダーの入力レベルが低すぎます。低ければ、マスターフェーダーとマイクを確認してください。",
-		Settings:  map[string]string{"detectors.loudness_low.threshold_sec": "音量不足の通知まで（秒）", belowLUFS: "音量不足とみなすラウドネス（LUFS未満）"},
+		Settings:  map[string]string{"detectors.loudness_low.threshold_sec": "音量不足のアラートまで（秒）", belowLUFS: "音量不足とみなすラウドネス（LUFS未満）"},
 		Values:    map[string]string{"loudness_lufs": "ラウドネス（LUFS）"},
 	},
 }
@@ -49,7 +49,7 @@ var loudnessHighWords = Words{
 		Means:     "{above_lufs} LUFSを超えれば音量過大。",
 		First:     "ミキサーの出力とエンコーダーの入力レベル → {studio}のプレビュー",
 		Check:     "ミキサー出力のメーターは通常のレベルですか。通常なら、エンコーダーの入力レベルが高すぎます。高ければ、マスターフェーダーを下げてください。",
-		Settings:  map[string]string{"detectors.loudness_high.threshold_sec": "音量過大の通知まで（秒）", aboveLUFS: "音量過大とみなすラウドネス（LUFS超）"},
+		Settings:  map[string]string{"detectors.loudness_high.threshold_sec": "音量過大のアラートまで（秒）", aboveLUFS: "音量過大とみなすラウドネス（LUFS超）"},
 		Values:    map[string]string{"loudness_lufs": "ラウドネス（LUFS）"},
 	},
 }
@@ -72,11 +72,11 @@ var clippingWords = Words{
 		State:     "音割れ",
 		Lasts:     "音割れが{lasted}継続。",
 		Alert:     "音割れ",
-		Recovered: "音割れが解消",
+		Recovered: "音割れから復旧",
 		Means:     "100ミリ秒ごとに見て、フルスケールに達した割合が{share_at_least}以上なら音割れ。",
 		First:     "マイクのゲイン、ミキサーの出力、エンコーダーの入力レベル → {studio}のプレビュー",
 		Check:     "マイク、ミキサー出力、エンコーダー入力のうち、最初に振り切れるメーターはどれですか。その箇所のレベルを下げてください。後段で下げても音割れは直りません。",
-		Settings:  map[string]string{"detectors.clipping.threshold_sec": "音割れの通知まで（秒）", clippedShare: "音割れとみなす割合（最大1）"},
+		Settings:  map[string]string{"detectors.clipping.threshold_sec": "音割れのアラートまで（秒）", clippedShare: "音割れとみなす割合（最大1）"},
 		Values:    map[string]string{"full_scale_share": "フルスケールの割合（最大1）"},
 	},
 }
@@ -103,7 +103,7 @@ var oneSidedWords = Words{
 		Means:     "左右の差が{difference_db_at_least} dB以上なら片ch、相関が{correlation_at_most}以下なら逆相。",
 		First:     "音声ケーブルとミキサーのパン（片ch断？逆相？）→ {studio}のプレビューをヘッドホンで",
 		Check:     "ミキサー出力のメーターは左右とも振れていますか。片方だけなら、ケーブル、フェーダー、パンを確認してください。両方なら逆相です。ケーブルの結線と位相スイッチを確認してください。",
-		Settings:  map[string]string{"detectors.one_sided.threshold_sec": "片ch・逆相の通知まで（秒）", sidesDiffer: "片chとみなす左右の差（dB以上）"},
+		Settings:  map[string]string{"detectors.one_sided.threshold_sec": "片ch・逆相のアラートまで（秒）", sidesDiffer: "片chとみなす左右の差（dB以上）"},
 		Values:    map[string]string{"left_dbfs": "左（dBFS）", "right_dbfs": "右（dBFS）", "correlation": "相関（−1～1）"},
 	},
 }

@@ -22,7 +22,7 @@ var testPatternWords = Words{
 		Means:     "画面の18帯のうち{bar_strips_at_least}帯以上にカラーバーがあるか、音声のうち1kHzの割合が{tone_share_at_least}以上ならテスト信号。",
 		First:     "スイッチャーやエンコーダーがカラーバー・1kHzのまま？ → 番組に切り替え",
 		Check:     "スイッチャーは番組を出していますか。出していれば、カラーバーは入力のないエンコーダーの内蔵信号か、テスト中の回線からのものです。",
-		Settings:  map[string]string{"detectors.test_pattern.threshold_sec": "テスト信号の通知まで（秒）", toneAlone: "1kHzだけでも通知（1：する）"},
+		Settings:  map[string]string{"detectors.test_pattern.threshold_sec": "テスト信号のアラートまで（秒）", toneAlone: "1kHzだけでもアラート（1：する）"},
 		Values:    map[string]string{"bar_strips": "カラーバーの帯（18帯中）", "tone_share": "1kHzの割合（最大1）"},
 	},
 }

@@ -38,7 +38,7 @@ func example(kind notify.MessageKind, language notify.Language) message.Message 
 		m.Title = "🔴 重大｜映像が真っ黒 35秒｜CHANNEL"
 		m.Lines = []string{"20:14:55 JSTから継続中。音声は正常。", "まず: エンコーダーの出力"}
 		m.Stream.Text, m.Link.Text = "配信", "障害"
-		m.Actions[0].Text, m.Actions[1].Text = "対応中にする", "1時間ミュート"
+		m.Actions[0].Text, m.Actions[1].Text = "対応する", "1時間ミュート"
 	}
 	return m
 }

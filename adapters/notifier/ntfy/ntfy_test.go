@@ -28,7 +28,7 @@ func TestAPictureWithoutURLIsUploaded(t *testing.T) {
 	m := message.Message{
 		ID: "1", ThreadID: "thread", Title: "映像が真っ黒", Lines: []string{strings.Repeat("映像", 2000)}, Push: true, Severity: 3,
 		Link:    message.Link{Text: "障害", URL: "https://monitor.example/1"},
-		Actions: []message.Link{{Text: "対応中にする", URL: "https://monitor.example/act/signed"}},
+		Actions: []message.Link{{Text: "対応する", URL: "https://monitor.example/act/signed"}},
 		Picture: &message.Picture{MediaType: "image/jpeg", Bytes: []byte("a picture")},
 	}
 	r := sender.Send(t.Context(), destination(s), m)

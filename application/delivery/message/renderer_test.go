@@ -231,7 +231,7 @@ func TestAMessageAboutAThirdDetectorHasTheWordsOfItsRow(t *testing.T) {
 	both.Facts.Incident.Conditions = append(both.Facts.Incident.Conditions, came("silent", span{-time.Minute, lasts}))
 	for language, want := range map[notify.Language][]string{
 		notify.English:  {"🟠 HIGH｜Imagined video 4 min 12 s｜007 Example Channel", "The sound is fine.", "First: look at the mind.", "No sound + Imagined video"},
-		notify.Japanese: {"🟠 警告｜架空の映像 4分12秒｜007 Example Channel", "音声は正常。", "まず: 心の中", "無音＋架空の映像"},
+		notify.Japanese: {"🟠 重大度 高｜架空の映像 4分12秒｜007 Example Channel", "音声は正常。", "まず: 心の中", "無音＋架空の映像"},
 	} {
 		alone.Facts.Language, both.Facts.Language = language, language
 		text := r.Message(alone.Facts, alone.Step).Text() + r.Message(both.Facts, both.Step).Title
@@ -365,7 +365,7 @@ func TestAFileOfTheOperatorReplacesWhatItDefines(t *testing.T) {
 	r := load(t, fstest.MapFS{"ja.tmpl": {Data: []byte(`{{define "condition"}}障害{{.}}{{end}}`)}})
 	e := message.NewExample("id", notify.Opened, eight)
 	e.Facts.Language = notify.Japanese
-	if m := r.Message(e.Facts, e.Step); m.Title != "テスト｜🟠 警告｜障害black 4分12秒｜007 Example Channel" {
+	if m := r.Message(e.Facts, e.Step); m.Title != "テスト｜🟠 重大度 高｜障害black 4分12秒｜007 Example Channel" {
 		t.Error(m.Title)
 	}
 	e.Facts.Language = notify.English

@@ -31,7 +31,7 @@ var Imaginary = detector.Detector{
 		Japanese: detector.Phrases{
 			Title: "架空の映像", State: "架空", Lasts: "映像が{lasted}架空。", Alert: "架空の映像", Recovered: "実在の映像",
 			Means: "差が{difference}を超えれば架空。", First: "心の中", Check: "夢を見ていませんか。",
-			Settings: map[string]string{"imaginary_threshold_sec": "架空の通知まで（秒）", "imaginary_difference": "架空とみなす差"},
+			Settings: map[string]string{"imaginary_threshold_sec": "架空のアラートまで（秒）", "imaginary_difference": "架空とみなす差"},
 		},
 	},
 	Rises: []detector.Rise{{After: 0, Severity: 0}, {After: time.Minute, Severity: 1}},

@@ -83,7 +83,7 @@ func TestEveryChannelTellsTheStoryOfAnIncident(t *testing.T) { // section 19
 	})
 
 	first, second := n.everybody[0], n.everybody[1]
-	follow(t, p.Service, first.link(t, first.words("Acknowledge", "対応中にする")), "山田 Ann")
+	follow(t, p.Service, first.link(t, first.words("Acknowledge", "対応する")), "山田 Ann")
 	waitAll(t, n.everybody, 20*time.Second, "Acknowledged by 山田 Ann", "対応者: 山田 Ann", "acknowledged")
 
 	follow(t, p.Service, second.link(t, second.words("Silence 1 h", "1時間ミュート")), "Bob")

@@ -215,7 +215,7 @@ test("an error is told in Japanese by its code, and its own text is marked as En
     async (page, gateway) => {
       await page.goto(gateway.url + page1);
       const why = page.getByRole("region", { name: "障害と判断した理由" });
-      await why.getByText("検知時：セグメントを取得できない。").waitFor();
+      await why.getByText("アラート時：セグメントを取得できない。").waitFor();
       await why.getByText("直近のエラー：").waitFor();
       assert.deepEqual(await why.locator("[lang=en]").allTextContents(), ["HTTP 403 Forbidden", "the segment could not be read: HTTP 403"]);
       await page.goto(gateway.url);

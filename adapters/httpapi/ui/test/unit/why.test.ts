@@ -20,7 +20,7 @@ const black = (ended: number | null): Condition => ({ name: "black", started_at:
 test("the sentence counts until now while it lasts, then until its end; the moment of the alert is apart", () => {
   assert.equal(whyOf(black(null), null, begin + 385_000), "Black for 6 min 25 s.");
   assert.equal(whyOf(black(12), null, begin + 385_000), "Black for 12 s.");
-  assert.match(alertOf(black(null), null), /after 11 s \(limit 10 s\).* 10\s% in 98\s%/);
+  assert.match(alertOf(black(null), null), /after 11 s \(threshold 10 s\).* 10\s% in 98\s%/);
 });
 
 test("without numbers nothing is said of the alert", () => {
@@ -28,13 +28,13 @@ test("without numbers nothing is said of the alert", () => {
   assert.equal(alertOf({ ...black(null), alert: { ...alert, duration_sec: null } }, null), "");
   const monitor = { config: { start_delay_tolerance_sec: 300 } } as Monitor;
   assert.match(alertOf({ ...black(null), name: "late" }, monitor), /5 min/);
-  assert.match(alertOf({ ...black(null), name: "no_media", alert: { ...alert, duration_sec: 60, threshold_sec: 60, criteria: null } }, null), /after 1 min \(limit 1 min\)/);
+  assert.match(alertOf({ ...black(null), name: "no_media", alert: { ...alert, duration_sec: 60, threshold_sec: 60, criteria: null } }, null), /after 1 min \(threshold 1 min\)/);
 });
 
 test("a third detector is spoken of in the words of its row", () => {
   const imagined = { ...black(12), name: "imagined", alert: { ...alert, criteria: { difference: 0.25 } } };
   assert.equal(whyOf(imagined, null, begin), "Imagined for 12 s.");
-  assert.equal(alertOf(imagined, null), "Alert raised after 11 s (limit 10 s). Imagined is a difference over 0.25.");
+  assert.equal(alertOf(imagined, null), "Alert raised after 11 s (threshold 10 s). Imagined is a difference over 0.25.");
   const monitor = (video: string, audio: string, stream_url = "https://www.youtube.com/watch?v=dQw4w9WgXcQ") => ({ monitor_id: "m", stream_url, stream_status: "live", health: { video, audio } }) as Monitor;
   assert.equal(stillWorking(imagined, monitor("imaginary", "ok")), "Now: sound good, YouTube says live.");
   assert.equal(stillWorking({ ...imagined, name: "no_media" }, monitor("none", "ok", "icy+https://radio.example/live")), "Now: sound good.");

@@ -35,7 +35,7 @@ export const common = {
   conditions: {
     late: "Late start",
     no_media: "No media",
-    blind: "We cannot see it",
+    blind: "Cannot be seen",
     error: "Monitor failed",
   },
   hints: {

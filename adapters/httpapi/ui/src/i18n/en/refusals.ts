@@ -31,7 +31,7 @@ export const refusals = {
     LINK_EXPIRED: "The link has expired.",
     RANGE_NOT_SATISFIABLE: "The file has no such part.",
     COOKIE_JAR_NOT_FOUND: "There is no such login.",
-    INGEST_LOGIN_NOT_FOUND: "There is no such login.",
+    INGEST_LOGIN_NOT_FOUND: "There is no such owner's login.",
     EVENTSUB_SIGNATURE_INVALID: "This is no message of Twitch to this gateway.",
     COOKIE_JAR_IN_USE: "Streams that are watched, or channels, use this login.",
     REFERENCE_NOT_FOUND: "There is no such reference.",

@@ -4,7 +4,7 @@ export const incidents: Words["incidents"] = {
   title: "障害",
   states: { all: "すべて", open: "継続中", unacknowledged: "未対応", resolved: "解決済み" },
   stateLabel: "状態",
-  condition: "種類",
+  condition: "異常",
   severity: "重大度",
   severities: { "0": "すべて", "1": "中以上", "2": "高以上", "3": "最高" },
   stream: "配信",

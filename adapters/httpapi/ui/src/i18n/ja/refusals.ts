@@ -32,7 +32,7 @@ export const refusals: Words["refusals"] = {
     LINK_EXPIRED: "リンクの期限が切れています。",
     RANGE_NOT_SATISFIABLE: "ファイルにその範囲はありません。",
     COOKIE_JAR_NOT_FOUND: "このログイン情報はありません。",
-    INGEST_LOGIN_NOT_FOUND: "このログインはありません。",
+    INGEST_LOGIN_NOT_FOUND: "この配信者のログインはありません。",
     EVENTSUB_SIGNATURE_INVALID: "Twitchからこのゲートウェイへのメッセージではありません。",
     COOKIE_JAR_IN_USE: "監視中の配信またはチャンネルがこのログイン情報を使っています。",
     REFERENCE_NOT_FOUND: "この参照画像は見つかりません。",

@@ -15,7 +15,7 @@ export const register: Words["register"] = {
     "24x7": ["24時間", "終わらないカメラ映像やループ配信。"],
     ceremony: ["式典", "結婚式、礼拝、舞台。静かな時間が長い。"],
   },
-  sets: { check_interval_sec: "確認の間隔", blackout_threshold_sec: "真っ黒の通知", silence_threshold_sec: "無音の通知", silence_db_threshold: "無音の音量", start_delay_tolerance_sec: "遅延の通知" },
+  sets: { check_interval_sec: "確認の間隔", blackout_threshold_sec: "真っ黒のアラート", silence_threshold_sec: "無音のアラート", silence_db_threshold: "無音の音量", start_delay_tolerance_sec: "開始遅延のアラート" },
   single: "値を個別に変更",
   detectors: "その他の検出",
   detectorsHint: "映像の真っ黒と無音は常に監視します。他の検出は、プリセットまたは個別の指定で有効になります。",
@@ -62,6 +62,6 @@ export const register: Words["register"] = {
   planWorkerAt: (lead) => `開始の${lead}前に確認を始めます。`,
   planLate: "始まっていなければ通知します。",
   planLive: (black, silent) => `真っ黒が${black}、無音が${silent}続いたら通知します。`,
-  planEnd: "終了を通知し、監視を終えます。",
+  planEnd: "終了を通知し、監視を終了します。",
   ended: "終了",
 };

@@ -55,7 +55,7 @@ export const shell: Words["shell"] = {
     next: "次へ",
     previous: "前へ",
     open: "開く",
-    acknowledge: "対応を開始",
+    acknowledge: "対応する",
     silence: "1時間ミュート",
     refresh: "今すぐ並べ替え",
     search: "検索",

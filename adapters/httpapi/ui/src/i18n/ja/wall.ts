@@ -83,7 +83,7 @@ export const wall: Words["wall"] = {
   columns: { place: "番号", state: "状態", picture: "画像", channel: "チャンネル", title: "タイトル", hour: "直近1時間", video: "映像", audio: "音声", status: "YouTube" },
   words: { ok: "正常", unknown: "不明", none: "なし", live: "配信中", upcoming: "開始前", ended: "終了" },
   empty: "最初の配信を監視しましょう",
-  emptyText: "YouTubeライブのURLを貼り付けてください。配信の開始、真っ黒、無音、確認不能がここに表示され、Webhookでお使いのシステムにも通知されます。",
+  emptyText: "YouTubeライブのURLを貼り付けてください。配信の開始、真っ黒、無音、確認できない状態がここに表示され、Webhookでお使いのシステムにも通知されます。",
   register: "配信を登録",
   running: "稼働中",
   gateway: "ゲートウェイ",
