@@ -25,7 +25,7 @@ CREATE TABLE destinations (
     previous_until  TIMESTAMPTZ,                       -- a webhook's former key signs until then
     fallback        UUID        REFERENCES destinations (id) ON DELETE SET NULL,
     enabled         BOOLEAN     NOT NULL DEFAULT true,
-    disabled_reason TEXT        NOT NULL DEFAULT '',   -- why the gateway has disabled it
+    disabled_reason TEXT        NOT NULL DEFAULT '',   -- gone or failed_for_days: why the gateway has disabled it
     owner           TEXT        NOT NULL DEFAULT '',   -- of the file that keeps it
     -- The circuit: failures in a row, and when the next attempt may be made.
     failures        INT         NOT NULL DEFAULT 0,

@@ -375,7 +375,7 @@ func (r destinationRow) health() notify.Health {
 	return notify.Health{Failures: r.Failures, FailingSince: timeOrZero(r.FailingSince), CircuitOpenUntil: timeOrZero(r.CircuitOpenUntil)}
 }
 
-// disabledReason says in words why a destination is disabled.
+// disabledReason says for the log why a destination is disabled.
 func disabledReason(n message.Notice) string {
 	if n.Cause == message.Gone {
 		return "it does not exist any more: " + n.LastError
@@ -396,7 +396,7 @@ const noticeTargets = `
 func disableDestination(ctx context.Context, tx *sqlx.Tx, id string, n message.Notice) error {
 	var fallback []sql.NullString
 	if err := tx.SelectContext(ctx, &fallback, `
-		UPDATE destinations SET enabled = false, disabled_reason = $2, updated_at = now() WHERE id = $1 AND enabled RETURNING fallback`, id, disabledReason(n)); err != nil || len(fallback) == 0 {
+		UPDATE destinations SET enabled = false, disabled_reason = $2, updated_at = now() WHERE id = $1 AND enabled RETURNING fallback`, id, n.Cause); err != nil || len(fallback) == 0 {
 		return err
 	}
 	notice, err := json.Marshal(n)

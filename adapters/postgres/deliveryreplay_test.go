@@ -177,7 +177,7 @@ func TestADestinationThatIsGoneIsDisabled(t *testing.T) {
 	alter(t, db, `ALTER TABLE destinations DROP CONSTRAINT refused`)
 	expect(t, "the reason", recordOutcome(t, s, d, outcome), "it does not exist any more: HTTP 410")
 	expect(t, "the reason of a second time", recordOutcome(t, s, d, outcome), "")
-	if got := must(s.Destination(t.Context(), gone.ID))(t); got.Enabled || got.DisabledReason == "" || got.Failures != 1 || got.LastError != "HTTP 410" {
+	if got := must(s.Destination(t.Context(), gone.ID))(t); got.Enabled || got.DisabledReason != "gone" || got.Failures != 1 || got.LastError != "HTTP 410" {
 		t.Errorf("the destination is %+v", got)
 	}
 	notices := map[string]bool{}

@@ -39,7 +39,7 @@ export interface Destination {
   secrets: string[] | Record<string, string>; // the names of those that are set
   fallback: string | null;
   enabled: boolean;
-  disabled_reason: string | null;
+  disabled_reason: "gone" | "failed_for_days" | null;
   owner: string | null;
   health: Health;
 }

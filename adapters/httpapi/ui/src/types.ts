@@ -94,8 +94,11 @@ export interface IngestLogin {
   streams: number;
   accepted_at: string | null;
   rejected_at: string | null;
-  failure: { kind: string; detail: string } | null;
+  failure: { kind: APIFailureKind | "login_rejected"; detail: string } | null;
 }
+
+// APIFailureKind is why an official API gives no answer.
+export type APIFailureKind = "quota_exceeded" | "key_refused" | "rate_limited" | "unreachable" | "malformed";
 
 // IngestIssue is what YouTube finds wrong with the signal of an encoder.
 export interface IngestIssue {
@@ -474,7 +477,7 @@ export interface OfficialRounds {
   streams: number; // of the newest round of questions
   asked_at: string | null;
   next_at: string | null;
-  failure: { kind: "quota_exceeded" | "key_refused" | "rate_limited" | "unreachable" | "malformed"; detail: string } | null;
+  failure: { kind: APIFailureKind; detail: string } | null;
 }
 
 // YouTubeAPI is the use of the YouTube Data API by all gateways.

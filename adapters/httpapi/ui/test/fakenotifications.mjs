@@ -34,7 +34,7 @@ export function fillNotifications(gateway) {
       destination(1, { name: "Slack #live-ops" }),
       destination(2, { name: "LINE 当番グループ", kind: "line", language: "ja", config: { to: "C0123" }, secrets: ["channel_access_token"], health: health({ state: "unused", delivered_at: null, delivered_24h: hours(() => 0) }) }),
       destination(3, { name: "Northline automation", kind: "webhook", config: {}, secrets: ["url", "signing_key"], health: health({ state: "failing", failing_since: ago(420), last_error: "HTTP 503 Service Unavailable", retry_at: ago(-100), pending: 6, failed_24h: hours((i) => (i > 21 ? 4 : 0)) }) }),
-      destination(4, { name: "Night desk", kind: "email", config: { host: "mail.example", to: "nightdesk@orbit.example" }, secrets: [], enabled: false, disabled_reason: "failing for 5 days", owner: "live-ops", health: health({ state: "disabled" }) }),
+      destination(4, { name: "Night desk", kind: "email", config: { host: "mail.example", to: "nightdesk@orbit.example" }, secrets: [], enabled: false, disabled_reason: "failed_for_days", owner: "live-ops", health: health({ state: "disabled" }) }),
     ],
     routes: [
       route(1, { name: "automation", destinations: [id(1, 3)], continue: true }),

@@ -111,7 +111,8 @@ function State({ words, of }: { words: NotificationWords; of: Destination }) {
         {word}
       </span>
       <span class="sub">
-        {(of.disabled_reason || (state === "failing" && health.last_error)) && <ErrorText>{of.disabled_reason ?? health.last_error ?? ""}</ErrorText>}
+        {of.disabled_reason && <span class="fact">{words.disabledReasons[of.disabled_reason]}</span>}
+        {(of.disabled_reason || state === "failing") && health.last_error && <ErrorText>{health.last_error}</ErrorText>}
         {facts.map((fact) => (
           <span key={fact} class="fact">
             {fact}

@@ -2,9 +2,11 @@ import { ingestLogins as api } from "../api";
 import { text } from "../i18n";
 import { now } from "../store";
 import { clockDay } from "../time";
+import { isolated } from "../title";
 import type { IngestLogin } from "../types";
 import { Allowed } from "./Allowed";
 import { ask } from "./Ask";
+import { ErrorText } from "./Name";
 import { LoginName, LoginsCard, useLogins } from "./Logins";
 
 // IngestLogins are the logins of owners, who are told what arrives from their encoders: their states, another one, a newer token, one less.
@@ -27,8 +29,8 @@ export function IngestLogins() {
               <LoginName name={login.name} state={login.state} />
               <small class="dim">{stateOf(login)}</small>
               {login.failure && (
-                <small class="dim wrap" dir="auto">
-                  {login.failure.detail}
+                <small class="dim wrap">
+                  {text.value.settings.officialAPI.kinds[login.failure.kind]} <ErrorText>{login.failure.detail}</ErrorText>
                 </small>
               )}
             </span>
@@ -45,7 +47,7 @@ export function IngestLogins() {
                     </div>
                   </form>
                 </details>
-                <button class="btn quiet" type="button" aria-label={shared.removeNamed(login.name)} disabled={busy} onClick={async () => (await ask({ title: shared.removeTitle(login.name), text: words.removeText, yes: shared.remove })) && logins.remove(() => api.remove(login.login_id))}>
+                <button class="btn quiet" type="button" aria-label={shared.removeNamed(login.name)} disabled={busy} onClick={async () => (await ask({ title: shared.removeTitle(isolated(login.name)), text: words.removeText, yes: shared.remove })) && logins.remove(() => api.remove(login.login_id))}>
                   {shared.remove}
                 </button>
               </span>

@@ -120,6 +120,7 @@ function tell(data: Record<string, unknown> | undefined, happened: string): stri
   else if (seconds("total_duration_sec") !== null) parts.push(words.lasted(duration(seconds("total_duration_sec")!)));
   else if (seconds("delay_sec") !== null) parts.push(words.lateBy(duration(seconds("delay_sec")!)));
   if (instantOf(data.started_at) && data.started_at !== happened) parts.push(words.startedAt(clock(data.started_at as string)));
-  if (typeof data.reason === "string") parts.push(words.reason(reasonWord(data.reason)));
+  const reason = data.reason ?? data.failure; // the failure of a segment error
+  if (typeof reason === "string") parts.push(words.reason(reasonWord(reason)));
   return parts.join(text.value.common.listComma);
 }

@@ -1,6 +1,7 @@
 import { text } from "../i18n";
 import type { Seen } from "../look";
 import { stepsOf, type Check, type Step } from "../registration";
+import { reasonWord } from "../refusals";
 import { useService } from "../service";
 import { now } from "../store";
 import { clockMinute, dayKey, duration, secondsBetween, shortDay, wholeDuration, zone } from "../time";
@@ -45,6 +46,7 @@ function Found({ preview }: { preview: Preview }) {
                 {words.states[preview.state]}
               </span>
               <p class="dim">{words.stateHints[preview.state]}</p>
+              {preview.reason && ["unavailable", "unknown"].includes(preview.state) && <p class="dim">{text.value.monitor.reason(reasonWord(preview.reason))}</p>}
               {preview.detail && (
                 <p class="dim wrap">
                   {words.platformSays} <q dir="auto">{preview.detail}</q>

@@ -60,6 +60,7 @@ test("a change leaves a secret that is not typed alone, and an empty field is re
 test("a destination that works again is shown so while the page stays open", () =>
   told(async (page, state) => {
     await row(page, "Northline automation").getByText("HTTP 503 Service Unavailable").waitFor();
+    await row(page, "Night desk").getByText("Every attempt failed for 5 days.").waitFor();
     state.destinations[2] = destination(3, { name: "Northline automation", kind: "webhook" });
     await row(page, "Northline automation").getByText("HTTP 503").waitFor({ state: "detached" });
     await row(page, "Northline automation").getByText("Working").waitFor();
@@ -82,7 +83,7 @@ test("a test says what the provider answered, and states say what is wrong", () 
   told(async (page) => {
     await row(page, "Northline automation").getByText("Failing for 7 min").waitFor();
     await row(page, "Northline automation").getByText("6 waiting").waitFor();
-    await row(page, "Night desk").getByText("failing for 5 days").waitFor();
+    await row(page, "Night desk").getByText("Every attempt failed for 5 days.").waitFor();
     await row(page, "Northline automation").getByRole("button", { name: "Send a test" }).click();
     const card = page.getByRole("region", { name: "A test to Northline automation" });
     await card.getByText("It was not accepted.").waitFor();

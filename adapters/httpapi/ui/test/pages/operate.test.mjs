@@ -147,10 +147,11 @@ test("what would be refused is said before it is submitted", () =>
 test("a refused duplicate links to what is there already, before and after it is sent", () =>
   open(fill, async (page, gateway) => {
     const existing = { field: "stream_url", code: "DUPLICATE_MONITOR", message: "is already being watched", existing_id: monitor(2).monitor_id };
-    gateway.routes.set("POST /api/v1/preview", () => [200, { ...preview, problems: [existing, { ...existing, message: "of before", existing_id: "mon-7" }] }]);
+    gateway.routes.set("POST /api/v1/preview", () => [200, { ...preview, state: "unavailable", reason: "members_only", problems: [existing, { ...existing, message: "of before", existing_id: "mon-7" }] }]);
     gateway.routes.set("POST /api/v1/monitors", () => [409, { error: existing }]);
     await page.goto(gateway.url + pages.register);
     await page.locator(".problems a").nth(1).waitFor();
+    await page.getByText("reason: the video is for members only").waitFor();
     assert.deepEqual(await page.locator(".problems a").evaluateAll((links) => links.map((a) => [a.getAttribute("href"), a.textContent])), [[`/monitors/${monitor(2).monitor_id}`, "Channel 2"], ["/monitors/mon-7", "mon-7"]]);
     await typeWebhook(page, "https://example.com/hook");
     await page.getByRole("button", { name: "Watch this stream" }).click();

@@ -58,6 +58,7 @@ export const settings = {
       key_refused: "the key, or the application, is refused",
       rate_limited: "too many calls",
       unreachable: "not reached",
+      login_rejected: "the login was rejected",
       malformed: "an answer of something else",
     },
     next: "Asked again",

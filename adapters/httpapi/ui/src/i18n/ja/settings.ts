@@ -60,6 +60,7 @@ export const settings: Words["settings"] = {
       key_refused: "キーまたはアプリケーションが拒否されました",
       rate_limited: "問い合わせが多すぎます",
       unreachable: "接続できません",
+      login_rejected: "ログインが拒否されました",
       malformed: "APIではない応答です",
     },
     next: "次の問い合わせ",
