@@ -179,7 +179,7 @@ function StopForm({ of, name, close }: { of: Data; name: string; close: () => vo
     }
   };
   return (
-    <Dialog title={words.stopTitle(name)} submit={words.stop} save={stop} onClose={close}>
+    <Dialog title={words.stopTitle(isolated(name))} submit={words.stop} save={stop} onClose={close}>
       <p>{words.stopText}</p>
       {asked.value && (
         <fieldset class="field">

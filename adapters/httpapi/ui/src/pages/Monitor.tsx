@@ -261,7 +261,7 @@ function Buttons({ monitor, incident, name }: { monitor: Data; incident: Inciden
                 {words.pause}
               </button>
             )}
-            <button class="btn quiet" type="button" onClick={async () => (await ask({ title: words.stopTitle(name), text: words.stopText, yes: words.stop })) && run(() => api.stop(monitor.monitor_id))}>
+            <button class="btn quiet" type="button" onClick={async () => (await ask({ title: words.stopTitle(isolated(name)), text: words.stopText, yes: words.stop })) && run(() => api.stop(monitor.monitor_id))}>
               <Glyph name="stop" />
               {words.stop}
             </button>

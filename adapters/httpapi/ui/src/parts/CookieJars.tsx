@@ -2,6 +2,7 @@ import { cookieJars as api } from "../api";
 import { text } from "../i18n";
 import { now } from "../store";
 import { clockDay } from "../time";
+import { isolated } from "../title";
 import type { CookieJar } from "../types";
 import { Allowed } from "./Allowed";
 import { ask } from "./Ask";
@@ -36,7 +37,7 @@ export function CookieJars() {
                   {words.replace}
                   <input type="file" accept=".txt,text/plain" aria-label={words.replaceNamed(jar.name)} disabled={busy} onChange={(e) => replace(jar, e.currentTarget)} />
                 </label>
-                <button class="btn quiet" type="button" aria-label={words.removeNamed(jar.name)} disabled={busy} onClick={async () => (await ask({ title: words.removeTitle(jar.name), text: words.removeText, yes: words.remove })) && jars.remove(() => api.remove(jar.jar_id))}>
+                <button class="btn quiet" type="button" aria-label={words.removeNamed(jar.name)} disabled={busy} onClick={async () => (await ask({ title: words.removeTitle(isolated(jar.name)), text: words.removeText, yes: words.remove })) && jars.remove(() => api.remove(jar.jar_id))}>
                   {words.remove}
                 </button>
               </form>

@@ -3,6 +3,7 @@ import type { NotificationWords } from "../i18n";
 import { destinations as api, secretNames, type Destination, type DestinationChange, type Field, type KindName } from "../notifications";
 import { language } from "../settings";
 import type { Routing } from "../routing";
+import { isolated } from "../title";
 import { Dialog, Input, Select, typed } from "./Dialog";
 
 export function DestinationForm({ words, routing, of }: { words: NotificationWords; routing: Routing; of: Destination | null }) {
@@ -16,7 +17,7 @@ export function DestinationForm({ words, routing, of }: { words: NotificationWor
   const others = of
     ? [
         { word: of.enabled ? words.disable : words.enable, act: () => api.change(of.destination_id, { enabled: !of.enabled }) },
-        { word: words.remove, ask: { title: words.removeTitle(of.name), text: words.removeText }, act: () => api.remove(of.destination_id) },
+        { word: words.remove, ask: { title: words.removeTitle(isolated(of.name)), text: words.removeText }, act: () => api.remove(of.destination_id) },
       ]
     : [];
   const fallbacks = routing.destinations.filter((d) => d.destination_id !== of?.destination_id);

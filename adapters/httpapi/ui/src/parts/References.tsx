@@ -7,6 +7,7 @@ import { text } from "../i18n";
 import { useRead } from "../read";
 import { changed, changes } from "../routing";
 import { decimal } from "../time";
+import { isolated } from "../title";
 import type { Config, Reference } from "../types";
 import { Allowed } from "./Allowed";
 import { ask } from "./Ask";
@@ -52,7 +53,7 @@ export function References({ of, hint, channel, runs = {}, ended }: Props) {
             <Row key={r.reference_id} of={of} reference={r}>
               {!ended && (
                 <Allowed to="operate">
-                  <button class="btn quiet" type="button" aria-label={words.removeNamed(r.name)} onClick={async () => (await ask({ title: words.removeTitle(r.name), text: words.removeText, yes: words.remove })) && remove(r)}>
+                  <button class="btn quiet" type="button" aria-label={words.removeNamed(r.name)} onClick={async () => (await ask({ title: words.removeTitle(isolated(r.name)), text: words.removeText, yes: words.remove })) && remove(r)}>
                     {words.remove}
                   </button>
                 </Allowed>

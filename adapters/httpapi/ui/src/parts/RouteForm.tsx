@@ -3,6 +3,7 @@ import { hintKinds } from "../hints";
 import { text, type NotificationWords } from "../i18n";
 import { routes as api, type Route, type RouteChange } from "../notifications";
 import type { Routing } from "../routing";
+import { isolated } from "../title";
 import type { HintKind } from "../types";
 import { Checks, Dialog, Input, typed } from "./Dialog";
 import { MatchFields, matchOf } from "./MatchFields";
@@ -20,7 +21,7 @@ export function RouteForm({ words, routing, of }: { words: NotificationWords; ro
     const route = { ...change, name: typed(form, "name"), match: { ...matchOf(form, of?.match ?? {}), events: eventsIn(form, of?.match.events ?? []), ...hintsIn(form) }, windows: windowsOf(form), continue: form.has("continue") };
     return of ? api.change(of.route_id, route) : api.create(route);
   };
-  const others = of && !of.default ? [{ word: words.remove, ask: { title: words.removeRouteTitle(of.name), text: words.removeRouteText }, act: () => api.remove(of.route_id) }] : [];
+  const others = of && !of.default ? [{ word: words.remove, ask: { title: words.removeRouteTitle(isolated(of.name)), text: words.removeRouteText }, act: () => api.remove(of.route_id) }] : [];
   return (
     <Dialog title={of ? (of.default ? words.isDefault : of.name) : words.addRoute} save={save} others={others}>
       {!of?.default && (

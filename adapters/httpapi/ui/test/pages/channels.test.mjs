@@ -146,7 +146,7 @@ test("a stop asks about streams that are being watched, also of those that only 
     await page.reload();
     await page.getByText("Reserved", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Stop the channel" }).click();
-    const dialog = page.getByRole("dialog", { name: "Stop Evening show?" });
+    const dialog = page.getByRole("dialog", { name: /^Stop .Evening show.\?$/ });
     assert.equal(await dialog.getByRole("radio").count(), 0);
     await dialog.getByRole("button", { name: "Stop the channel" }).click();
     await dialog.getByRole("alert").getByText("Streams of the channel are being watched.").waitFor();

@@ -360,7 +360,7 @@ for (const owner of [`monitors/${id}`, `channels/${channelID}`])
       await page.getByText("always unwanted · from").waitFor();
       assert.deepEqual(sent.slice(5), ["a picture", "image/png", "Soon", "always", "0.92"]);
       await page.getByRole("button", { name: "Remove Soon" }).click();
-      await page.getByRole("alertdialog", { name: "Remove Soon?" }).getByRole("button", { name: "Remove" }).click();
+      await page.getByRole("alertdialog", { name: /^Remove .Soon.\?$/ }).getByRole("button", { name: "Remove" }).click();
       await page.getByText("always unwanted · from").waitFor({ state: "detached" });
     }));
 
@@ -415,7 +415,7 @@ test("logins are shown with their state, uploaded, replaced, deleted and chosen;
     await jars.nth(1).locator("input[type=file]").setInputFiles({ ...file, buffer: Buffer.from("# newer") });
     await jars.nth(1).getByText("not used yet").waitFor();
     await page.getByRole("button", { name: "Delete new" }).click();
-    await page.getByRole("alertdialog", { name: "Delete new?" }).getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("alertdialog", { name: /^Delete .new.\?$/ }).getByRole("button", { name: "Delete" }).click();
     await jars.nth(4).waitFor({ state: "detached" });
     assert.deepEqual(sent, [["POST", "# cookies", "text/plain", "new"], ["POST", "# cookies", "text/plain", "new"], ["PUT", "# newer"]]);
 
