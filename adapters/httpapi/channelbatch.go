@@ -58,7 +58,7 @@ func (h channelHandlers) registerBatch(c *gin.Context) error {
 		if r.Err != nil {
 			refusal := h.callerError(c, r.Err)
 			body.Refused++
-			body.Results = append(body.Results, channelBatchResultBody{Index: n, Channel: all[n].Address, Error: new(detailOf(refusal))})
+			body.Results = append(body.Results, channelBatchResultBody{Index: n, Channel: all[n].Address, Error: new(newErrorDetail(refusal))})
 			continue
 		}
 		shown := channelBatchResultBody{Index: n, Channel: string(r.Channel.Address)}

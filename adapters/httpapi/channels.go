@@ -191,8 +191,7 @@ func (h channelHandlers) preview(c *gin.Context) error {
 		body.Failure, body.Detail = &p.Failure.Kind, wire.OrNull(p.Failure.Detail)
 	}
 	for _, problem := range p.Problems {
-		refusal := h.callerError(c, problem)
-		body.Problems = append(body.Problems, problemBody{wire.OrNull(refusal.Field), detailOf(refusal)})
+		body.Problems = append(body.Problems, newProblemBody(h.callerError(c, problem)))
 	}
 	h.write(c, http.StatusOK, body)
 	return nil

@@ -22,6 +22,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/wire"
 )
 
 // Codes beyond those of section 3.5: errors of HTTP itself, and refusals. A reused idempotency
@@ -99,12 +100,31 @@ type errorBody struct {
 }
 
 type errorDetail struct {
+	Code       monitor.Code  `json:"code"`
+	Message    string        `json:"message"`
+	ExistingID string        `json:"existing_id,omitempty"`
+	Problems   []problemBody `json:"problems,omitempty"` // if fields are to blame
+}
+
+// problemBody is one of the things that are wrong with a request.
+type problemBody struct {
+	Field      *string      `json:"field"`
 	Code       monitor.Code `json:"code"`
 	Message    string       `json:"message"`
 	ExistingID string       `json:"existing_id,omitempty"`
 }
 
-func detailOf(e *monitor.Error) errorDetail { return errorDetail{e.Code, e.Message, e.Existing} }
+func newProblemBody(e *monitor.Error) problemBody {
+	return problemBody{wire.OrNull(e.Field), e.Code, e.Message, e.Existing}
+}
+
+func newErrorDetail(e *monitor.Error) errorDetail {
+	detail := errorDetail{Code: e.Code, Message: e.Message, ExistingID: e.Existing}
+	if problems := e.Problems(); len(problems) > 1 || e.Field != "" {
+		detail.Problems = each(problems, newProblemBody)
+	}
+	return detail
+}
 
 // refusef makes an error with one of the codes above.
 func refusef(code monitor.Code, format string, args ...any) error {
@@ -130,7 +150,7 @@ func (r *responder) refuse(c *gin.Context, shown *monitor.Error) {
 	case http.StatusRequestEntityTooLarge, http.StatusRequestTimeout:
 		c.Header("Connection", "close") // the rest of the body is not read
 	}
-	r.write(c, row.status, errorBody{detailOf(shown)})
+	r.write(c, row.status, errorBody{newErrorDetail(shown)})
 }
 
 // callerError turns any error into one that the caller may see, and logs internal

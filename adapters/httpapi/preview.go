@@ -27,11 +27,6 @@ type previewBody struct {
 	Problems         []problemBody       `json:"problems"`
 }
 
-type problemBody struct {
-	Field *string `json:"field"`
-	errorDetail
-}
-
 // preview is POST /api/v1/preview (section 17.3).
 func (h registrationHandlers) preview(c *gin.Context) error {
 	request, err := requestOf(c)
@@ -51,8 +46,7 @@ func (h registrationHandlers) preview(c *gin.Context) error {
 		body.StreamURL, body.Source = &p.StreamURL, new(p.StreamURL.Source())
 	}
 	for _, problem := range p.Problems {
-		refusal := h.callerError(c, problem)
-		body.Problems = append(body.Problems, problemBody{wire.OrNull(refusal.Field), detailOf(refusal)})
+		body.Problems = append(body.Problems, newProblemBody(h.callerError(c, problem)))
 	}
 	h.write(c, http.StatusOK, body)
 	return nil

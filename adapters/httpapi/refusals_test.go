@@ -327,7 +327,11 @@ func TestEverythingThatIsWrongIsNamedAtOnce(t *testing.T) { // decisions A3, A7;
 			r.Header.Set("Content-Type", cmp.Or(c.contentType, "application/json"))
 			a := api.do(r)
 			a.hasError(http.StatusBadRequest, cmp.Or(c.code, monitor.InvalidConfig))
-			message := a.json()["error"].(map[string]any)["message"].(string)
+			detail := a.json()["error"].(map[string]any)
+			message := detail["message"].(string)
+			if of := eachProblem(detail, "message"); len(of) > 0 && strings.Join(of, ". ") != message {
+				t.Errorf("its problems are %q, its message is %s", of, message)
+			}
 			for _, word := range c.words {
 				if strings.Count(message, word) != 1 {
 					t.Errorf("%q is not named once: %s", word, message)
@@ -338,6 +342,41 @@ func TestEverythingThatIsWrongIsNamedAtOnce(t *testing.T) { // decisions A3, A7;
 	api.t = t
 	if got := api.actions(); !slices.Equal(got, before) || api.db.RoutingVersion(t) != version || len(api.workers.Started()) != 1 {
 		t.Errorf("something was done: %v", got)
+	}
+}
+
+// eachProblem returns what each problem of an error says in one of its fields.
+func eachProblem(detail map[string]any, name string) (all []string) {
+	problems, _ := detail["problems"].([]any)
+	for _, p := range problems {
+		said, _ := p.(map[string]any)[name].(string)
+		all = append(all, said)
+	}
+	return all
+}
+
+func TestARefusalNamesItsFields(t *testing.T) { // decision A3
+	api := newTestAPI(t, rateLimits(0, 0))
+	furnish(api)
+	for _, c := range []struct {
+		request, body string
+		want          []string
+	}{
+		{"POST /api/v1/destinations", `{"name":"a","kind":"email","language":"en","config":{"host":"a.example","from":"a","to":"b@c.example"}}`, []string{"config.from"}},
+		{"POST /api/v1/destinations", `{"name":"a","kind":"slack","language":"en","secrets":{"bot_token":"x","webhook_url":"ftp://x"}}`, []string{"secrets.webhook_url", "secrets.bot_token"}},
+		{"POST /api/v1/destinations", `{"name":"hook","kind":"ntfy","language":"en","config":{"topic":"x"}}`, []string{"name"}},
+		{"POST /api/v1/monitors", `{"stream_url":"x","callback_url":null,"config":{"check_interval_sec":0}}`, []string{"stream_url", "config.check_interval_sec", "callback_url"}},
+		{"POST /api/v1/silences", `{"match":{"labels":{"A":"b"}},"window":{"start":"22:00","end":"06:00","timezone":"Mars"},"by":"ann"}`, []string{"match.labels", "window.timezone"}},
+		{"GET /api/v1/destinations/0190a5d4-0000-7000-8000-00000000ffff", "", nil},
+	} {
+		method, path, _ := strings.Cut(c.request, " ")
+		r := newRequest(method, path, strings.NewReader(c.body))
+		r.Header.Set("Content-Type", "application/json")
+		a := api.do(r)
+		detail, _ := a.json()["error"].(map[string]any)
+		if got := eachProblem(detail, "field"); detail == nil || !slices.Equal(got, c.want) {
+			t.Errorf("%s %s: the fields are %q, want %q: %s", c.request, c.body, got, c.want, a.body)
+		}
 	}
 }
 

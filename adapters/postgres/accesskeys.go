@@ -72,7 +72,7 @@ func (s *KeyStore) CreateKey(ctx context.Context, key keyring.StoredKey) error {
 			ON CONFLICT (id) DO NOTHING`,
 			key.ID, key.Name, key.Role, key.Digest[:], key.CreatedBy, key.CreatedAt, nullTime(key.ExpiresAt))
 		if pq.As(err, pqerror.UniqueViolation) != nil {
-			return monitor.Errorf(monitor.NameTaken, "another key has the name %q", key.Name)
+			return monitor.NameTakenf("another key has the name %q", key.Name)
 		}
 		if err != nil {
 			return err

@@ -112,7 +112,7 @@ func (s *IngestStore) CreateIngestLogin(ctx context.Context, l ingests.Login, to
 			INSERT INTO ingest_logins (id, name, sealed, created_at, uploaded_at) VALUES ($1, $2, $3, $4, $4) ON CONFLICT (id) DO NOTHING`, l.ID, l.Name, sealed, l.CreatedAt.UTC())
 		switch {
 		case pq.As(err, pqerror.UniqueViolation) != nil:
-			return monitor.Errorf(monitor.NameTaken, "name is %q, which another login has; replace its token, or choose another name", l.Name)
+			return monitor.NameTakenf("name is %q, which another login has; replace its token, or choose another name", l.Name)
 		case err != nil:
 			return err
 		}

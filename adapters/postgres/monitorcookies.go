@@ -93,7 +93,7 @@ func (s *CookieJarStore) CreateCookieJar(ctx context.Context, r cookiejars.Recor
 			r.ID, r.Name, pq.Array(r.Sources), r.Cookies, r.SignedIn, sealed, r.CreatedAt.UTC())
 		switch {
 		case pq.As(err, pqerror.UniqueViolation) != nil:
-			return monitor.Errorf(monitor.NameTaken, "name is %q, which another cookie jar has; replace its cookies, or choose another name", r.Name)
+			return monitor.NameTakenf("name is %q, which another cookie jar has; replace its cookies, or choose another name", r.Name)
 		case err != nil:
 			return err
 		}

@@ -79,7 +79,7 @@ func (s *ReferenceStore) AddReference(ctx context.Context, o references.Owner, u
 		case err != nil:
 			return err
 		case taken:
-			return monitor.Errorf(monitor.NameTaken, "name is %q, which another reference of %s has", u.Name, o)
+			return monitor.NameTakenf("name is %q, which another reference of %s has", u.Name, o)
 		}
 		_, err = tx.ExecContext(ctx, `
 			INSERT INTO reference_images (id, `+row.column+`, name, unwanted, similarity, media_type, width, height, digests, image, created_at)

@@ -238,7 +238,7 @@ func storeDestination(ctx context.Context, tx *sqlx.Tx, d notify.Destination, se
 		nullText([]byte(d.Fallback)), d.Enabled, d.DisabledReason, d.Owner)
 	switch {
 	case pq.As(err, pqerror.UniqueViolation) != nil:
-		return monitor.Errorf(monitor.NameTaken, "another destination has the name %q", d.Name)
+		return monitor.NameTakenf("another destination has the name %q", d.Name)
 	case pq.As(err, pqerror.ForeignKeyViolation, pqerror.InvalidTextRepresentation) != nil && d.Fallback != "":
 		return unknownFallback(d.Fallback)
 	}

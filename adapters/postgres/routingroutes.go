@@ -172,7 +172,7 @@ func storeRoute(ctx context.Context, tx *sqlx.Tx, r notify.Route, statement stri
 	_, err = tx.ExecContext(ctx, statement, r.ID, r.Name, string(match), pq.Array(destinations),
 		r.DelaySec, r.RepeatSec, r.Continue, r.Owner, string(windows), r.OnDuty)
 	if pq.As(err, pqerror.UniqueViolation) != nil {
-		return monitor.Errorf(monitor.NameTaken, "another route has the name %q", r.Name)
+		return monitor.NameTakenf("another route has the name %q", r.Name)
 	}
 	return asInvalidConfig("the route", err)
 }

@@ -32,7 +32,8 @@ type Error struct {
 	Message string
 	Field   string // of the request that is wrong, such as config.check_interval_sec; empty: none, or several
 
-	Existing string `json:"existing_id"` // the monitor or channel that is there already; empty: none
+	Existing string   `json:"existing_id"` // the monitor or channel that is there already; empty: none
+	joined   []*Error // by Join
 }
 
 func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
@@ -47,6 +48,19 @@ func FieldErrorf(field, format string, args ...any) *Error {
 	return &Error{Code: InvalidConfig, Message: field + " " + fmt.Sprintf(format, args...), Field: field}
 }
 
+// NameTakenf makes an *Error for a name that another of the same kind has.
+func NameTakenf(format string, args ...any) *Error {
+	return &Error{Code: NameTaken, Message: fmt.Sprintf(format, args...), Field: "name"}
+}
+
+// Problems returns all that is wrong: the refusals of which Join has made the error, or the error alone.
+func (e *Error) Problems() []*Error {
+	if len(e.joined) > 0 {
+		return e.joined
+	}
+	return []*Error{e}
+}
+
 // OfField returns a refusal as that of a field of a request. It returns any other error, and
 // nil, as it is.
 func OfField(field string, err error) error {
@@ -54,9 +68,7 @@ func OfField(field string, err error) error {
 	if !is || refusal.Code == Internal {
 		return err
 	}
-	named := *refusal
-	named.Field = field
-	return &named
+	return &Error{Code: refusal.Code, Message: refusal.Message, Field: field, Existing: refusal.Existing}
 }
 
 // FieldOf returns the field of a request that an error is about; empty: none.
@@ -95,7 +107,7 @@ func TooMany(active, maximum int) *Error {
 func Join(errs ...error) error {
 	code := InvalidURL
 	var messages []string
-	var untold error
+	var problems []*Error
 	for _, err := range errs {
 		if err == nil {
 			continue
@@ -104,21 +116,19 @@ func Join(errs ...error) error {
 		if !is || refusal.Code != InvalidURL && refusal.Code != InvalidConfig && refusal.Code != NobodyTold {
 			return err
 		}
-		if refusal.Code == NobodyTold {
-			untold = err
-		}
 		if refusal.Code != InvalidURL {
 			code = InvalidConfig
 		}
 		messages = append(messages, refusal.Message)
+		problems = append(problems, refusal.Problems()...)
 	}
-	switch {
-	case len(messages) == 0:
+	switch len(problems) {
+	case 0:
 		return nil
-	case len(messages) == 1 && untold != nil:
-		return untold
+	case 1:
+		return problems[0]
 	}
-	return Errorf(code, "%s", strings.Join(messages, ". "))
+	return &Error{Code: code, Message: strings.Join(messages, ". "), joined: problems}
 }
 
 // NamedOnce returns the errors of fields that could not be read, and those of the checks that

@@ -252,7 +252,7 @@ func (s *DestinationService) checkNameIsFree(ctx context.Context, d notify.Desti
 	}
 	for _, other := range all {
 		if other.Name == d.Name && other.ID != d.ID {
-			return monitor.Errorf(monitor.NameTaken, "another destination has the name %q", d.Name)
+			return monitor.NameTakenf("another destination has the name %q", d.Name)
 		}
 	}
 	return nil
