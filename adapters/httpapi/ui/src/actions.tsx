@@ -4,7 +4,7 @@ import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { APIError, incidents, post } from "./api";
 import { text } from "./i18n";
-import { refusalOf, type Refused } from "./refusals";
+import { refusalOf, type Refused, type Refusal as RefusalWords } from "./refusals";
 import { reasonAgainst } from "./role";
 import { name } from "./settings";
 import { readSilenced } from "./silenced";
@@ -70,8 +70,10 @@ export function describe(error: unknown): Said {
 }
 
 // Refusal is a sentence, and the text of the API where that tells more.
-export function Refusal({ of }: { of: Refused }) {
-  const { sentence, detail, existing } = refusalOf(of);
+export const Refusal = ({ of }: { of: Refused }) => <RefusalText of={refusalOf(of)} />;
+
+export function RefusalText({ of: { sentence, detail, existing } }: { of: RefusalWords }) {
+  if (!detail && !existing) return <>{sentence}</>;
   return (
     <>
       {sentence}{" "}

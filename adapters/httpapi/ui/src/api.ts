@@ -1,5 +1,5 @@
 // Typed requests to the API of the gateway that served the page. The session cookie authenticates them.
-import type { Broadcast, Change, CookieJar, Delivery, Evidence, EventRecord, Incident, IngestLogin, Monitor, Preview, Registration, Role, Timeline, Trial, Variant } from "./types";
+import type { Broadcast, Change, CookieJar, Delivery, Evidence, EventRecord, Incident, IngestLogin, Monitor, Preview, Problem, Registration, Role, Timeline, Trial, Variant } from "./types";
 
 export class APIError extends Error {
   constructor(
@@ -7,6 +7,7 @@ export class APIError extends Error {
     readonly code: string,
     message: string,
     readonly retryAfterSec: number | null = null,
+    readonly problems: Problem[] = [], // with fields of the request
     readonly existing_id?: string, // of the monitor or channel that is there already
   ) {
     super(message);
@@ -41,8 +42,8 @@ export async function request<T>(method: string, path: string, body?: unknown, s
 async function refusal(response: Response): Promise<APIError> {
   const retry = Number(response.headers.get("Retry-After")) || null;
   try {
-    const { error } = (await response.json()) as { error: { code: string; message: string; existing_id?: string } };
-    return new APIError(response.status, error.code, error.message, retry, error.existing_id);
+    const { error } = (await response.json()) as { error: Problem & { problems?: Problem[] } };
+    return new APIError(response.status, error.code, error.message, retry, error.problems, error.existing_id);
   } catch {
     return new APIError(response.status, "UNKNOWN", `HTTP ${response.status}`, retry);
   }

@@ -7,6 +7,7 @@ import { text } from "../i18n";
 import { useLook } from "../look";
 import { NotAllowed } from "../parts/Allowed";
 import { CarriedFields } from "../parts/CarriedFields";
+import { Labelled } from "../parts/Form";
 import { Address, RegisterForm, Step } from "../parts/RegisterForm";
 import { StreamPreview, WillHappen } from "../parts/StreamPreview";
 import { Callback, lastCallback, TemplateFields, usePreset } from "../parts/TemplateFields";
@@ -94,6 +95,7 @@ export function Register() {
           <Step n={1} title={words.which}>
             <Address
               id="stream-url"
+              of="stream_url"
               label={words.url}
               hint={words.urlHint}
               placeholder="https://www.youtube.com/watch?v=…"
@@ -119,22 +121,18 @@ export function Register() {
           </Step>
           <Step n={2} title={words.kind}>
             <TemplateFields of={d} set={set}>
-              <div class="field">
-                <label for="set-start">{fields.scheduled_start_time}</label>
-                <input id="set-start" class="input" type="datetime-local" step={1} value={d.start} onInput={(e) => set({ start: e.currentTarget.value })} />
-              </div>
-              <div class="field">
-                <label for="set-end">{fields.scheduled_end_time}</label>
-                <input id="set-end" class="input" type="datetime-local" step={1} value={d.end} onInput={(e) => set({ end: e.currentTarget.value })} />
-              </div>
-              <div class="field">
-                <label for="set-channel">{fields.channel_name}</label>
-                <input id="set-channel" class="input" dir="auto" maxLength={300} value={d.channel} onInput={(e) => set({ channel: e.currentTarget.value })} />
-              </div>
-              <div class="field">
-                <label for="set-title">{fields.stream_title}</label>
-                <input id="set-title" class="input" dir="auto" maxLength={300} value={d.title} onInput={(e) => set({ title: e.currentTarget.value })} />
-              </div>
+              <Labelled id="set-start" of="config.scheduled_start_time" label={fields.scheduled_start_time}>
+                {(input) => <input class="input" type="datetime-local" step={1} value={d.start} onInput={(e) => set({ start: e.currentTarget.value })} {...input} />}
+              </Labelled>
+              <Labelled id="set-end" of="config.scheduled_end_time" label={fields.scheduled_end_time}>
+                {(input) => <input class="input" type="datetime-local" step={1} value={d.end} onInput={(e) => set({ end: e.currentTarget.value })} {...input} />}
+              </Labelled>
+              <Labelled id="set-channel" of="metadata.channel_name" label={fields.channel_name}>
+                {(input) => <input class="input" dir="auto" maxLength={300} value={d.channel} onInput={(e) => set({ channel: e.currentTarget.value })} {...input} />}
+              </Labelled>
+              <Labelled id="set-title" of="metadata.stream_title" label={fields.stream_title}>
+                {(input) => <input class="input" dir="auto" maxLength={300} value={d.title} onInput={(e) => set({ title: e.currentTarget.value })} {...input} />}
+              </Labelled>
             </TemplateFields>
           </Step>
           <Step n={3} title={words.told}>

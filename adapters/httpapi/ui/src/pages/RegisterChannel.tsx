@@ -61,7 +61,7 @@ export function RegisterChannel() {
       <div class="register">
         <RegisterForm submit={words.submit} send={send} next={next}>
           <Step n={1} title={words.which}>
-            <Address id="channel" label={words.address} hint={words.addressHint} placeholder="@handle" value={address.value} type={type} looking={seen.looking} look={look} />
+            <Address id="channel" of="channel" label={words.address} hint={words.addressHint} placeholder="@handle" value={address.value} type={type} looking={seen.looking} look={look} />
           </Step>
           <Step n={2} title={words.kind}>
             <TemplateFields of={template.value} set={set} />

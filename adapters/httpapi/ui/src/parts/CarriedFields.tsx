@@ -1,5 +1,6 @@
 import { isTwice, type Carried, type HeaderField } from "../carried";
 import { text } from "../i18n";
+import { Labelled, useMark, Wrong, type Mark } from "./Form";
 import { Glyph } from "./Glyph";
 
 interface Props {
@@ -16,13 +17,9 @@ export function CarriedFields({ prefix, takes, of, set }: Props) {
     <>
       {takes.includes("http_headers") && <Headers prefix={prefix} of={of.headers} set={(headers) => set({ headers })} />}
       {takes.includes("token_url") && (
-        <div class="field">
-          <label for={`${prefix}-token`}>{words.tokenURL}</label>
-          <Secret id={`${prefix}-token`} type="url" about={`${prefix}-token-hint`} value={of.tokenURL} set={(tokenURL) => set({ tokenURL })} />
-          <p class="hint" id={`${prefix}-token-hint`}>
-            {words.tokenHint}
-          </p>
-        </div>
+        <Labelled id={`${prefix}-token`} of="config.token_url" label={words.tokenURL} hint={words.tokenHint}>
+          {(input) => <Secret type="url" value={of.tokenURL} set={(tokenURL) => set({ tokenURL })} {...input} />}
+        </Labelled>
       )}
       {takes.includes("copy_query") && (
         <label class="check">
@@ -37,12 +34,14 @@ export function CarriedFields({ prefix, takes, of, set }: Props) {
 function Headers({ prefix, of, set }: { prefix: string; of: HeaderField[]; set: (fields: HeaderField[]) => void }) {
   const words = text.value.monitor.carried;
   const change = (at: number, to: Partial<HeaderField>) => set(of.map((field, i) => (i === at ? { ...field, ...to } : field)));
+  const id = `${prefix}-headers`;
+  const { wrong, input, onInput } = useMark("config.http_headers", id, true);
   const add = () => {
     set([...of, { name: "", value: "" }]);
     requestAnimationFrame(() => document.getElementById(`${prefix}-header-${of.length}`)?.focus());
   };
   return (
-    <fieldset class="field carried" aria-describedby={`${prefix}-headers-hint`}>
+    <fieldset class="field carried" aria-describedby={input["aria-describedby"]} onInput={onInput}>
       <legend class="label">{words.headers}</legend>
       {of.map(({ name, value }, at) => (
         <div key={at} class="carried-row">
@@ -57,6 +56,7 @@ function Headers({ prefix, of, set }: { prefix: string; of: HeaderField[]; set: 
             spellcheck={false}
             readOnly={value === null}
             value={name}
+            aria-invalid={input["aria-invalid"]}
             ref={(input) => input?.setCustomValidity(isTwice(of, at) ? words.twice : "")}
             onInput={(e) => change(at, { name: e.currentTarget.value })}
           />
@@ -72,15 +72,25 @@ function Headers({ prefix, of, set }: { prefix: string; of: HeaderField[]; set: 
           {words.add}
         </button>
       </div>
-      <p class="hint" id={`${prefix}-headers-hint`}>
+      <Wrong id={id} of={wrong} />
+      <p class="hint" id={`${id}-hint`}>
         {words.headersHint}
       </p>
     </fieldset>
   );
 }
 
+interface SecretProps extends Partial<Mark["input"]> {
+  id: string;
+  type: "text" | "url";
+  label?: string;
+  required?: boolean;
+  value: string | null;
+  set: (value: string) => void;
+}
+
 // Secret is typed once. A stored one, null, is replaced as a whole.
-function Secret({ id, type, label, about, required, value, set }: { id: string; type: "text" | "url"; label?: string; about?: string; required?: boolean; value: string | null; set: (value: string) => void }) {
+function Secret({ id, type, label, required, value, set, ...mark }: SecretProps) {
   const words = text.value.monitor.carried;
   if (value === null) {
     const replace = () => {
@@ -89,7 +99,7 @@ function Secret({ id, type, label, about, required, value, set }: { id: string; 
     };
     return (
       <div class="with-button">
-        <input id={id} class="input" disabled aria-label={label} aria-describedby={about} value={words.stored} />
+        <input id={id} class="input" disabled aria-label={label} value={words.stored} {...mark} />
         <button class="btn" type="button" onClick={replace}>
           {words.replace}
         </button>
@@ -105,11 +115,11 @@ function Secret({ id, type, label, about, required, value, set }: { id: string; 
       maxLength={type === "url" ? 2048 : 8192}
       placeholder={label}
       aria-label={label}
-      aria-describedby={about}
       autocomplete="off"
       spellcheck={false}
       value={value}
       onInput={(e) => set(e.currentTarget.value)}
+      {...mark}
     />
   );
 }

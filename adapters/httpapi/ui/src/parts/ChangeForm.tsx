@@ -1,7 +1,6 @@
 import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { describe, type Said } from "../actions";
 import { carriedChange, carriedOf, nothingCarried, type Carried } from "../carried";
 import { changeOf, detectorChange, limits } from "../change";
 import { text, type Words } from "../i18n";
@@ -10,7 +9,7 @@ import type { Change, Config, Detectors, Labels, Metadata } from "../types";
 import { CarriedFields } from "./CarriedFields";
 import { CookieJarField } from "./CookieJarField";
 import { DetectorFields } from "./DetectorFields";
-import { Glyph } from "./Glyph";
+import { Form, Labelled, Refused, useForm } from "./Form";
 import { LabelsField } from "./LabelsField";
 
 // changing is whether the form of what is shown is open.
@@ -37,8 +36,7 @@ export function ChangeForm({ title, hint, config, metadata, labels, takes, plan,
   const chosen = useSignal<Detectors>({});
   const stored = useRef(nothingCarried);
   const carried = useSignal<Carried>(nothingCarried);
-  const failed = useSignal<Said>("");
-  const busy = useSignal(false);
+  const { state, run, reset } = useForm();
   useEffect(() => {
     if (!changing.value || dialog.current?.open) return;
     before.current = chosen.value = running(config.detectors ?? {});
@@ -47,36 +45,23 @@ export function ChangeForm({ title, hint, config, metadata, labels, takes, plan,
     opened.current = new FormData(dialog.current!.querySelector("form")!);
   }, [changing.value]);
   useEffect(() => () => void (changing.value = false), []);
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault();
-    const change = changeOf(metadata, opened.current!, new FormData(event.currentTarget as HTMLFormElement));
+  const send = async (form: HTMLFormElement) => {
+    const change = changeOf(metadata, opened.current!, new FormData(form));
     const detectors = detectorChange(before.current, chosen.value);
     const others = { ...carriedChange(stored.current, carried.value), ...(detectors && { detectors }) };
     if (Object.keys(others).length > 0) change.config = { ...change.config, ...others };
-    failed.value = "";
-    busy.value = true;
-    try {
-      if (Object.keys(change).length > 0) await save(change);
-      dialog.current?.close();
-    } catch (error) {
-      failed.value = describe(error);
-    }
-    busy.value = false;
+    if (Object.keys(change).length > 0) await save(change);
+    dialog.current?.close();
   };
   return (
-    <dialog ref={dialog} aria-labelledby="change-title" onClose={() => ((changing.value = false), (failed.value = ""))}>
+    <dialog ref={dialog} aria-labelledby="change-title" onClose={() => ((changing.value = false), reset())}>
       {changing.value && (
-        <form onSubmit={(event) => void submit(event)}>
+        <Form of={state} send={(form) => run(() => send(form))}>
           <div>
             <h2 id="change-title">{title}</h2>
             <p class="hint dim">{hint}</p>
           </div>
-          {failed.value && (
-            <p class="notice is-warning" role="alert">
-              <Glyph name="warning" />
-              {failed.value}
-            </p>
-          )}
+          <Refused of={state} />
           <div class="form-grid">
             {limits.map(([name, min, max, step]) => (
               <Field key={name} name={name} type="number" min={min} max={max} step={step} required value={String(config[name])} />
@@ -106,22 +91,22 @@ export function ChangeForm({ title, hint, config, metadata, labels, takes, plan,
           </div>
           {(!takes || takes.includes("cookie_jar") || config.cookie_jar) && <CookieJarField id="change-cookie_jar" chosen={config.cookie_jar ?? ""} />}
           <CarriedFields prefix="change" takes={takes ?? []} of={carried.value} set={(change) => (carried.value = { ...carried.peek(), ...change })} />
-          <Field name="callback_url" type="url" maxLength={512} value="" placeholder={words.unchanged} />
+          <Field name="callback_url" of="callback_url" type="url" maxLength={512} value="" placeholder={words.unchanged} />
           <label class="check">
             <input type="checkbox" name="no_callback" />
             {text.value.register.byRoutes}
           </label>
-          <LabelsField id="change-labels" of={labels} />
+          <LabelsField id="change-labels" value={labels} />
           {children}
           <div class="actions">
-            <button class="btn primary" type="submit" disabled={busy.value}>
+            <button class="btn primary" type="submit" disabled={state.busy.value}>
               {text.value.common.save}
             </button>
             <button class="btn quiet" type="button" onClick={() => dialog.current?.close()}>
               {text.value.common.cancel}
             </button>
           </div>
-        </form>
+        </Form>
       )}
     </dialog>
   );
@@ -129,6 +114,7 @@ export function ChangeForm({ title, hint, config, metadata, labels, takes, plan,
 
 interface FieldProps {
   name: keyof Words["monitor"]["fields"];
+  of?: string; // what the API calls it; else config and its name
   value: string;
   type: string;
   min?: number;
@@ -139,11 +125,10 @@ interface FieldProps {
   placeholder?: string;
 }
 
-export function Field({ name, value, type, ...rest }: FieldProps) {
+export function Field({ name, of = `config.${name}`, value, type, ...rest }: FieldProps) {
   return (
-    <div class="field">
-      <label for={`change-${name}`}>{text.value.monitor.fields[name]}</label>
-      <input id={`change-${name}`} name={name} class="input" dir="auto" defaultValue={value} {...rest} {...({ type } as { type: "text" })} />
-    </div>
+    <Labelled id={`change-${name}`} of={of} label={text.value.monitor.fields[name]}>
+      {(input) => <input name={name} class="input" dir="auto" defaultValue={value} {...rest} {...({ type } as { type: "text" })} {...input} />}
+    </Labelled>
   );
 }

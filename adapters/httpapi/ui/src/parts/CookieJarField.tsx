@@ -3,6 +3,7 @@ import { useEffect } from "preact/hooks";
 import { cookieJars as api } from "../api";
 import { text } from "../i18n";
 import type { CookieJar } from "../types";
+import { Labelled } from "./Form";
 
 // CookieJarField chooses the login with which a stream is asked about. It is not there while there is none to choose.
 export function CookieJarField({ id, chosen, choose }: { id: string; chosen: string; choose?: (name: string) => void }) {
@@ -16,15 +17,16 @@ export function CookieJarField({ id, chosen, choose }: { id: string; chosen: str
   if (chosen && !names.includes(chosen)) names.push(chosen);
   if (names.length === 0) return null;
   return (
-    <div class="field">
-      <label for={id}>{text.value.monitor.fields.cookie_jar}</label>
-      <select id={id} name="cookie_jar" class="input" onChange={(e) => choose?.(e.currentTarget.value)}>
-        {["", ...names].map((name) => (
-          <option key={name} value={name} selected={name === chosen}>
-            {name || text.value.settings.jars.none}
-          </option>
-        ))}
-      </select>
-    </div>
+    <Labelled id={id} of="config.cookie_jar" label={text.value.monitor.fields.cookie_jar}>
+      {(input) => (
+        <select name="cookie_jar" class="input" onChange={(e) => choose?.(e.currentTarget.value)} {...input}>
+          {["", ...names].map((name) => (
+            <option key={name} value={name} selected={name === chosen}>
+              {name || text.value.settings.jars.none}
+            </option>
+          ))}
+        </select>
+      )}
+    </Labelled>
   );
 }

@@ -6,20 +6,17 @@ import { isolated } from "../title";
 import type { CookieJar } from "../types";
 import { Allowed } from "./Allowed";
 import { ask } from "./Ask";
-import { LoginName, LoginsCard, useLogins } from "./Logins";
+import { Labelled } from "./Form";
+import { LoginForm, LoginName, LoginsCard, useLogins } from "./Logins";
 
 // CookieJars are the logins for streams that need one: their states, another one, newer cookies, one less.
 export function CookieJars() {
   const words = text.value.settings.jars;
   const jars = useLogins(api);
-  const busy = jars.busy.value;
-  const create = (event: SubmitEvent) => {
-    event.preventDefault();
-    void jars.send(event.currentTarget as HTMLFormElement, (given) => api.create(String(given.get("name")), given.get("file") as File));
-  };
   const replace = (jar: CookieJar, input: HTMLInputElement) => {
     const file = input.files?.[0];
-    if (file) void jars.send(input.form!, () => api.replace(jar.jar_id, file));
+    if (file) jars.act(() => api.replace(jar.jar_id, file));
+    input.value = ""; // the same file can be chosen again
   };
   return (
     <LoginsCard of={jars} id="jars-title" title={words.title} hint={words.hint}>
@@ -32,15 +29,15 @@ export function CookieJars() {
               <small class="dim">{`${words.uploaded(clockDay(jar.uploaded_at, now.peek()))} · ${words.monitors(jar.monitors)}${jar.channels > 0 ? ` · ${words.channels(jar.channels)}` : ""}`}</small>
             </span>
             <Allowed to="admin">
-              <form class="actions" onSubmit={(event) => event.preventDefault()}>
+              <span class="actions">
                 <label class="btn quiet replace">
                   {words.replace}
-                  <input type="file" accept=".txt,text/plain" aria-label={words.replaceNamed(jar.name)} disabled={busy} onChange={(e) => replace(jar, e.currentTarget)} />
+                  <input type="file" accept=".txt,text/plain" aria-label={words.replaceNamed(jar.name)} onChange={(e) => replace(jar, e.currentTarget)} />
                 </label>
-                <button class="btn quiet" type="button" aria-label={words.removeNamed(jar.name)} disabled={busy} onClick={async () => (await ask({ title: words.removeTitle(isolated(jar.name)), text: words.removeText, yes: words.remove })) && jars.remove(() => api.remove(jar.jar_id))}>
+                <button class="btn quiet" type="button" aria-label={words.removeNamed(jar.name)} onClick={async () => (await ask({ title: words.removeTitle(isolated(jar.name)), text: words.removeText, yes: words.remove })) && jars.act(() => api.remove(jar.jar_id))}>
                   {words.remove}
                 </button>
-              </form>
+              </span>
             </Allowed>
           </li>
         ))}
@@ -48,24 +45,17 @@ export function CookieJars() {
       <Allowed to="admin">
         <details class="single">
           <summary>{words.add}</summary>
-          <form onSubmit={create}>
+          <LoginForm of={jars} submit={words.upload} upload={(given, fields) => api.create(given("name"), fields.get("file") as File)}>
             <p class="hint dim">{words.how}</p>
             <div class="form-grid">
-              <div class="field">
-                <label for="jar-file">{words.file}</label>
-                <input id="jar-file" class="input" name="file" type="file" accept=".txt,text/plain" required />
-              </div>
-              <div class="field">
-                <label for="jar-name">{words.name}</label>
-                <input id="jar-name" class="input" name="name" required maxLength={60} autocomplete="off" />
-              </div>
+              <Labelled id="jar-file" of="cookies" label={words.file}>
+                {(input) => <input class="input" name="file" type="file" accept=".txt,text/plain" required {...input} />}
+              </Labelled>
+              <Labelled id="jar-name" of="name" label={words.name}>
+                {(input) => <input class="input" name="name" required maxLength={60} autocomplete="off" {...input} />}
+              </Labelled>
             </div>
-            <div class="actions">
-              <button class="btn" type="submit" disabled={busy}>
-                {words.upload}
-              </button>
-            </div>
-          </form>
+          </LoginForm>
         </details>
       </Allowed>
     </LoginsCard>

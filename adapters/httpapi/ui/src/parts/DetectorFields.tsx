@@ -1,6 +1,7 @@
 import { detectors, detectorWords, filled } from "../detectors";
 import { decimal } from "../time";
 import type { Detector, Detectors, Setting } from "../types";
+import { Labelled } from "./Form";
 
 // keyOf is the name of a setting of an optional detector within its object.
 export const keyOf = (setting: Pick<Setting, "field">): string => setting.field.slice(setting.field.lastIndexOf(".") + 1);
@@ -31,20 +32,21 @@ export function DetectorFields({ prefix, running, change }: { prefix: string; ru
               {settings && (
                 <div class="form-grid">
                   {settingsOf(d).map((s) => (
-                    <div key={s.field} class="field">
-                      <label for={`${prefix}-${s.field}`}>{detectorWords(d)?.settings[s.field] ?? keyOf(s)}</label>
-                      <input
-                        id={`${prefix}-${s.field}`}
-                        class="input"
-                        type="number"
-                        required
-                        min={s.min}
-                        max={s.max}
-                        step={s.whole ? 1 : "any"}
-                        value={settings[keyOf(s)] ?? s.default}
-                        onInput={(e) => e.currentTarget.value !== "" && change(d.name, { ...settings, [keyOf(s)]: Number(e.currentTarget.value) })}
-                      />
-                    </div>
+                    <Labelled key={s.field} id={`${prefix}-${s.field}`} of={`config.${s.field}`} label={detectorWords(d)?.settings[s.field] ?? keyOf(s)}>
+                      {(input) => (
+                        <input
+                          class="input"
+                          type="number"
+                          required
+                          min={s.min}
+                          max={s.max}
+                          step={s.whole ? 1 : "any"}
+                          value={settings[keyOf(s)] ?? s.default}
+                          onInput={(e) => e.currentTarget.value !== "" && change(d.name, { ...settings, [keyOf(s)]: Number(e.currentTarget.value) })}
+                          {...input}
+                        />
+                      )}
+                    </Labelled>
                   ))}
                 </div>
               )}

@@ -1,11 +1,9 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { useSignal } from "@preact/signals";
-import { describe, type Said } from "../actions";
 import { text } from "../i18n";
 import { changed, editing } from "../routing";
 import { ask, type Question } from "./Ask";
-import { Glyph } from "./Glyph";
+import { Form, Labelled, Refused, useForm, useMark, Wrong } from "./Form";
 
 interface Props {
   title: string;
@@ -19,51 +17,33 @@ interface Props {
 // Dialog is the form of what is being edited.
 export function Dialog({ title, save, submit, onClose = () => (editing.value = null), others = [], children }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
-  const failed = useSignal<Said>("");
-  const busy = useSignal(false);
+  const { state, run } = useForm();
   useEffect(() => dialog.current?.showModal(), []);
-  const run = async (act: () => Promise<unknown>) => {
-    failed.value = "";
-    busy.value = true;
-    try {
-      await act();
-      changed();
-      dialog.current?.close();
-    } catch (error) {
-      failed.value = describe(error);
-    }
-    busy.value = false;
-  };
-  const send = (event: SubmitEvent) => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget as HTMLFormElement);
-    void run(() => save(form));
+  const done = async (act: () => Promise<unknown>) => {
+    await act();
+    changed();
+    dialog.current?.close();
   };
   return (
     <dialog ref={dialog} aria-labelledby="dialog-title" onClose={onClose}>
-      <form onSubmit={send}>
+      <Form of={state} send={(form) => run(() => done(() => save(new FormData(form))))}>
         <h2 id="dialog-title">{title}</h2>
-        {failed.value && (
-          <p class="notice is-warning" role="alert">
-            <Glyph name="warning" />
-            <span class="wrap">{failed.value}</span>
-          </p>
-        )}
+        <Refused of={state} />
         {children}
         <div class="actions">
-          <button class="btn primary" type="submit" disabled={busy.value}>
+          <button class="btn primary" type="submit" disabled={state.busy.value}>
             {submit ?? text.value.common.save}
           </button>
           <button class="btn quiet" type="button" onClick={() => dialog.current?.close()}>
             {text.value.common.cancel}
           </button>
           {others.map(({ word, act, ask: question }) => (
-            <button key={word} class="btn quiet" type="button" disabled={busy.value} onClick={async () => (!question || (await ask({ ...question, yes: word }))) && run(act)}>
+            <button key={word} class="btn quiet" type="button" disabled={state.busy.value} onClick={async () => (!question || (await ask({ ...question, yes: word }))) && run(() => done(act))}>
               {word}
             </button>
           ))}
         </div>
-      </form>
+      </Form>
     </dialog>
   );
 }
@@ -72,8 +52,10 @@ export const typed = (form: FormData, name: string) => form.get(name)?.toString(
 
 interface InputProps {
   name: string;
+  of?: string; // what the API calls it; else its name
   label: string;
   hint?: string;
+  example?: string;
   value?: string;
   type?: string;
   required?: boolean;
@@ -85,23 +67,17 @@ interface InputProps {
 }
 
 // Input is a labelled field of a form.
-export function Input({ name, label, hint, value = "", ...rest }: InputProps) {
-  const id = `field-${name}`;
+export function Input({ name, of = name, label, hint, example, value = "", ...rest }: InputProps) {
   return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      <input id={id} name={name} class="input" dir="auto" defaultValue={value} autocomplete="off" aria-describedby={hint && `${id}-hint`} {...(rest as { type: "text" })} />
-      {hint && (
-        <p class="hint" id={`${id}-hint`}>
-          {hint}
-        </p>
-      )}
-    </div>
+    <Labelled id={`field-${name}`} of={of} label={label} hint={hint} example={example}>
+      {(input) => <input name={name} class="input" dir="auto" defaultValue={value} autocomplete="off" {...(rest as { type: "text" })} {...input} />}
+    </Labelled>
   );
 }
 
 interface SelectProps {
   name: string;
+  of?: string; // what the API calls it; else its name
   label: string;
   hint?: string;
   value: string;
@@ -109,40 +85,45 @@ interface SelectProps {
   onChange?: (value: string) => void;
 }
 
-export function Select({ name, label, hint, value, options, onChange }: SelectProps) {
-  const id = `field-${name}`;
+export function Select({ name, of = name, label, hint, value, options, onChange }: SelectProps) {
   return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      <select id={id} name={name} class="input" aria-describedby={hint && `${id}-hint`} onChange={(e) => onChange?.(e.currentTarget.value)}>
-        {options.map(([of, word]) => (
-          <option key={of} value={of} selected={of === value}>
-            {word}
-          </option>
-        ))}
-      </select>
-      {hint && (
-        <p class="hint" id={`${id}-hint`}>
-          {hint}
-        </p>
+    <Labelled id={`field-${name}`} of={of} label={label} hint={hint}>
+      {(input) => (
+        <select name={name} class="input" onChange={(e) => onChange?.(e.currentTarget.value)} {...input}>
+          {options.map(([of, word]) => (
+            <option key={of} value={of} selected={of === value}>
+              {word}
+            </option>
+          ))}
+        </select>
       )}
-    </div>
+    </Labelled>
   );
 }
 
+interface ChecksProps {
+  name: string;
+  of?: string; // what the API calls it; else its name
+  label: string;
+  chosen: readonly string[];
+  options: readonly (readonly [string, string])[];
+}
+
 // Checks are boxes of one name, of which any number may be chosen.
-export function Checks({ name, label, chosen, options }: { name: string; label: string; chosen: readonly string[]; options: readonly (readonly [string, string])[] }) {
+export function Checks({ name, of = name, label, chosen, options }: ChecksProps) {
+  const { wrong, input, onInput } = useMark(of, `field-${name}`, false);
   return (
-    <fieldset class="field">
+    <fieldset class="field" onInput={onInput}>
       <legend class="label">{label}</legend>
       <div class="actions checks">
         {options.map(([value, word]) => (
           <label key={value} class="check">
-            <input type="checkbox" name={name} value={value} defaultChecked={chosen.includes(value)} />
+            <input type="checkbox" name={name} value={value} defaultChecked={chosen.includes(value)} {...input} />
             <span dir="auto">{word}</span>
           </label>
         ))}
       </div>
+      <Wrong id={`field-${name}`} of={wrong} />
     </fieldset>
   );
 }

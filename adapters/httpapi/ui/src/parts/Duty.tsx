@@ -119,10 +119,10 @@ export function DutyForm({ words, routing }: { words: NotificationWords; routing
         <fieldset key={key} class="window">
           <legend class="label">{person.name || words.nth(words.person, i + 1)}</legend>
           <div class="form-grid">
-            <Input name={`person${key}.name`} label={words.name} value={person.name} required maxLength={100} />
-            <Select name={`person${key}.destination`} label={words.toldAt} value={person.destination_id ?? ""} options={[["", words.chooseOne], ...places.map((d) => [d.destination_id, d.name] as const)]} />
+            <Input name={`person${key}.name`} of={`people[${i}].name`} label={words.name} value={person.name} required maxLength={100} />
+            <Select name={`person${key}.destination`} of={`people[${i}].destination_id`} label={words.toldAt} value={person.destination_id ?? ""} options={[["", words.chooseOne], ...places.map((d) => [d.destination_id, d.name] as const)]} />
           </div>
-          <Windows words={words} label={words.onDutyAt} hint={words.onlyOverrides} prefix={`person${key}.`} of={person.windows} />
+          <Windows words={words} of={`people[${i}].windows`} label={words.onDutyAt} hint={words.onlyOverrides} prefix={`person${key}.`} value={person.windows} />
           <button class="btn quiet" type="button" onClick={() => (shown.value = shown.value.filter((s) => s.key !== key))}>
             {words.removePerson}
           </button>

@@ -7,18 +7,14 @@ import type { IngestLogin } from "../types";
 import { Allowed } from "./Allowed";
 import { ask } from "./Ask";
 import { ErrorText } from "./Name";
-import { LoginName, LoginsCard, useLogins } from "./Logins";
+import { Labelled } from "./Form";
+import { LoginForm, LoginName, LoginsCard, useLogins } from "./Logins";
 
 // IngestLogins are the logins of owners, who are told what arrives from their encoders: their states, another one, a newer token, one less.
 export function IngestLogins() {
   const words = text.value.settings.ingest;
   const shared = text.value.settings.jars;
   const logins = useLogins(api);
-  const busy = logins.busy.value;
-  const send = (event: SubmitEvent, upload: (given: (name: string) => string) => Promise<unknown>) => {
-    event.preventDefault();
-    void logins.send(event.currentTarget as HTMLFormElement, (fields) => upload((name) => String(fields.get(name)).trim()));
-  };
   return (
     <LoginsCard of={logins} id="ingest-title" title={words.title} hint={words.hint}>
       {logins.list.value?.enabled === false && <p class="hint dim">{words.disabled}</p>}
@@ -38,16 +34,11 @@ export function IngestLogins() {
               <span class="actions">
                 <details class="single">
                   <summary aria-label={words.replaceNamed(login.name)}>{shared.replace}</summary>
-                  <form onSubmit={(event) => send(event, (given) => api.replace(login.login_id, given("token")))}>
+                  <LoginForm of={logins} submit={shared.replace} upload={(given) => api.replace(login.login_id, given("token"))}>
                     <Token id={`token-${login.login_id}`} />
-                    <div class="actions">
-                      <button class="btn" type="submit" disabled={busy}>
-                        {shared.replace}
-                      </button>
-                    </div>
-                  </form>
+                  </LoginForm>
                 </details>
-                <button class="btn quiet" type="button" aria-label={shared.removeNamed(login.name)} disabled={busy} onClick={async () => (await ask({ title: shared.removeTitle(isolated(login.name)), text: words.removeText, yes: shared.remove })) && logins.remove(() => api.remove(login.login_id))}>
+                <button class="btn quiet" type="button" aria-label={shared.removeNamed(login.name)} onClick={async () => (await ask({ title: shared.removeTitle(isolated(login.name)), text: words.removeText, yes: shared.remove })) && logins.act(() => api.remove(login.login_id))}>
                   {shared.remove}
                 </button>
               </span>
@@ -58,21 +49,15 @@ export function IngestLogins() {
       <Allowed to="admin">
         <details class="single">
           <summary>{words.add}</summary>
-          <form onSubmit={(event) => send(event, (given) => api.create(given("name"), given("token")))}>
+          <LoginForm of={logins} submit={shared.upload} upload={(given) => api.create(given("name"), given("token"))}>
             <p class="hint dim">{words.how}</p>
             <div class="form-grid">
               <Token id="token" />
-              <div class="field">
-                <label for="login-name">{words.name}</label>
-                <input id="login-name" class="input" name="name" required maxLength={60} autocomplete="off" />
-              </div>
+              <Labelled id="login-name" of="name" label={words.name}>
+                {(input) => <input class="input" name="name" required maxLength={60} autocomplete="off" {...input} />}
+              </Labelled>
             </div>
-            <div class="actions">
-              <button class="btn" type="submit" disabled={busy}>
-                {shared.upload}
-              </button>
-            </div>
-          </form>
+          </LoginForm>
         </details>
       </Allowed>
     </LoginsCard>
@@ -81,10 +66,9 @@ export function IngestLogins() {
 
 function Token({ id }: { id: string }) {
   return (
-    <div class="field">
-      <label for={id}>{text.value.settings.ingest.token}</label>
-      <input id={id} class="input" name="token" type="password" required maxLength={512} autocomplete="off" spellcheck={false} />
-    </div>
+    <Labelled id={id} of="refresh_token" label={text.value.settings.ingest.token}>
+      {(input) => <input class="input" name="token" type="password" required maxLength={512} autocomplete="off" spellcheck={false} {...input} />}
+    </Labelled>
   );
 }
 

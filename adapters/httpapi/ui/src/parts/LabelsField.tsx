@@ -1,26 +1,24 @@
 import { text } from "../i18n";
 import { labelsText } from "../labels";
 import type { Labels } from "../types";
+import { Labelled } from "./Form";
 
 interface Props {
   id: string;
+  of?: string; // what the API calls it
   label?: string;
   hint?: string;
-  of?: Labels;
+  value?: Labels;
   onInput?: (typed: string) => void;
 }
 
 // LabelsField is a field for labels, one a line.
-export function LabelsField({ id, label, hint, of, onInput }: Props) {
+export function LabelsField({ id, of = "labels", label, hint, value, onInput }: Props) {
   const words = text.value.monitor;
   return (
-    <div class="field">
-      <label for={id}>{label ?? words.labels}</label>
-      <textarea id={id} name="labels" class="input" rows={Math.max(2, Object.keys(of ?? {}).length)} dir="auto" spellcheck={false} aria-describedby={`${id}-hint`} defaultValue={labelsText(of)} onInput={(e) => onInput?.(e.currentTarget.value)} />
-      <p class="hint" id={`${id}-hint`}>
-        {hint ?? words.labelsHint}
-      </p>
-    </div>
+    <Labelled id={id} of={of} label={label ?? words.labels} hint={hint ?? words.labelsHint}>
+      {(input) => <textarea name="labels" class="input" rows={Math.max(2, Object.keys(value ?? {}).length)} dir="auto" spellcheck={false} defaultValue={labelsText(value)} onInput={(e) => onInput?.(e.currentTarget.value)} {...input} />}
+    </Labelled>
   );
 }
 

@@ -2,9 +2,11 @@
 import { type Signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
-import { describe, run, type Said } from "../actions";
+import { run } from "../actions";
 import { text } from "../i18n";
 import type { CookieJar } from "../types";
+import { typed } from "./Dialog";
+import { Form, Refused, useForm } from "./Form";
 import { Glyph } from "./Glyph";
 import type { GlyphName } from "./glyphs";
 
@@ -14,17 +16,13 @@ const readEveryMs = 30_000; // the gateway and workers tell what becomes of a lo
 
 export interface Logins<T> {
   list: Signal<T | undefined>; // undefined until it is read
-  failed: Signal<Said>;
-  busy: Signal<boolean>;
-  send(form: HTMLFormElement, upload: (given: FormData) => Promise<unknown>): Promise<void>; // empties the form once it is accepted
-  remove(request: () => Promise<unknown>): void;
+  read(): Promise<void>;
+  act(request: () => Promise<unknown>): void; // and reads what there is then
 }
 
 // useLogins reads logins again and again, and after each change.
 export function useLogins<T>(api: { list(signal?: AbortSignal): Promise<T> }): Logins<T> {
   const list = useSignal<T | undefined>(undefined);
-  const failed = useSignal<Said>("");
-  const busy = useSignal(false);
   const read = async (signal?: AbortSignal) => void (list.value = await api.list(signal));
   useEffect(() => {
     const abort = new AbortController();
@@ -33,20 +31,36 @@ export function useLogins<T>(api: { list(signal?: AbortSignal): Promise<T> }): L
     const timer = setInterval(again, readEveryMs);
     return () => (abort.abort(), clearInterval(timer));
   }, []);
-  const send = async (form: HTMLFormElement, upload: (given: FormData) => Promise<unknown>) => {
-    failed.value = "";
-    busy.value = true;
-    try {
-      await upload(new FormData(form));
-      form.reset();
-      await read();
-    } catch (error) {
-      failed.value = describe(error);
-    }
-    busy.value = false;
+  return { list, read: () => read(), act: (request) => void run(() => request().then(() => read())) };
+}
+
+interface FormProps {
+  of: Logins<unknown>;
+  upload: (given: (name: string) => string, fields: FormData) => Promise<unknown>;
+  submit: string; // the word for it
+  children: ComponentChildren;
+}
+
+// LoginForm uploads a login, and is empty once that is accepted.
+export function LoginForm({ of, upload, submit, children }: FormProps) {
+  const { state, run } = useForm();
+  const send = async (form: HTMLFormElement) => {
+    const given = new FormData(form);
+    await upload((name) => typed(given, name), given);
+    form.reset();
+    await of.read();
   };
-  const remove = (request: () => Promise<unknown>) => void run(() => request().then(() => read()));
-  return { list, failed, busy, send, remove };
+  return (
+    <Form of={state} send={(form) => run(() => send(form))}>
+      <Refused of={state} />
+      {children}
+      <div class="actions">
+        <button class="btn" type="submit" disabled={state.busy.value}>
+          {submit}
+        </button>
+      </div>
+    </Form>
+  );
 }
 
 export function LoginsCard({ of, id, title, hint, children }: { of: Logins<unknown>; id: string; title: string; hint: string; children: ComponentChildren }) {
@@ -57,12 +71,6 @@ export function LoginsCard({ of, id, title, hint, children }: { of: Logins<unkno
       </div>
       <div class="card-body jars" aria-busy={of.list.value === undefined}>
         <p class="hint dim">{hint}</p>
-        {of.failed.value && (
-          <p class="notice is-warning" role="alert">
-            <Glyph name="warning" />
-            <span class="wrap">{of.failed.value}</span>
-          </p>
-        )}
         {children}
       </div>
     </section>

@@ -27,14 +27,14 @@ export function MatchFields({ words, of, severityHint, limit = false }: { words:
   if (one && !streams.some(([id]) => id === one)) streams.unshift([one, one]);
   return (
     <>
-      <Checks name="conditions" label={words.conditions} chosen={of.conditions ?? []} options={conditionNames().map((name) => [name, conditionWord(name)])} />
+      <Checks name="conditions" of="match.conditions" label={words.conditions} chosen={of.conditions ?? []} options={conditionNames().map((name) => [name, conditionWord(name)])} />
       <div class="form-grid">
-        <Select name="min_severity" label={words.minSeverity} hint={severityHint} value={String(of.min_severity ?? 0)} options={severities} />
-        {limit && <Select name="max_severity" label={words.maxSeverity} hint={words.maxSeverityHint} value={String(of.max_severity ?? "")} options={[["", words.anySeverity], ...[0, 1, 2].map(severity)]} />}
-        <Select name="monitor" label={words.monitors} value={one} options={[["", words.anyStream], ...streams]} />
+        <Select name="min_severity" of="match.min_severity" label={words.minSeverity} hint={severityHint} value={String(of.min_severity ?? 0)} options={severities} />
+        {limit && <Select name="max_severity" of="match.max_severity" label={words.maxSeverity} hint={words.maxSeverityHint} value={String(of.max_severity ?? "")} options={[["", words.anySeverity], ...[0, 1, 2].map(severity)]} />}
+        <Select name="monitor" of="match.monitors" label={words.monitors} value={one} options={[["", words.anyStream], ...streams]} />
       </div>
-      <LabelsField id="field-labels" label={words.labels} hint={words.labelsHint} of={of.labels} />
-      <Input name="metadata" label={words.metadata} hint={words.metadataHint} value={metadataText(of.metadata)} />
+      <LabelsField id="field-labels" of="match.labels" label={words.labels} hint={words.labelsHint} value={of.labels} />
+      <Input name="metadata" of="match.metadata" label={words.metadata} hint={words.metadataHint} value={metadataText(of.metadata)} />
     </>
   );
 }

@@ -1,6 +1,5 @@
-import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { describe, run, type Said } from "../actions";
+import { run } from "../actions";
 import { references as api, type Owner } from "../references";
 import { detectors } from "../detectors";
 import { text } from "../i18n";
@@ -11,7 +10,8 @@ import { isolated } from "../title";
 import type { Config, Reference } from "../types";
 import { Allowed } from "./Allowed";
 import { ask } from "./Ask";
-import { Glyph } from "./Glyph";
+import { Input, Select, typed } from "./Dialog";
+import { Form, Labelled, Refused, useForm } from "./Form";
 
 const most = 10; // of an owner
 const limits = { least: 0.85, most: 0.99, usual: 0.92 }; // of the similarity
@@ -106,64 +106,33 @@ function Row({ of, reference: r, note, children }: { of: Owner; reference: Refer
 
 function Upload({ of }: { of: Owner }) {
   const words = text.value.monitor.references;
-  const failed = useSignal<Said>("");
-  const busy = useSignal(false);
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault();
-    const form = event.currentTarget as HTMLFormElement;
+  const { state, run } = useForm();
+  const upload = async (form: HTMLFormElement) => {
     const given = new FormData(form);
-    failed.value = "";
-    busy.value = true;
-    try {
-      await api.add(of, String(given.get("name")), String(given.get("unwanted")), String(given.get("similarity")), given.get("picture") as File);
-      form.reset();
-      changed();
-    } catch (error) {
-      failed.value = describe(error);
-    }
-    busy.value = false;
+    await api.add(of, typed(given, "name"), typed(given, "unwanted"), typed(given, "similarity"), given.get("picture") as File);
+    form.reset();
+    changed();
   };
   return (
     <details class="single">
       <summary>{words.add}</summary>
-      <form onSubmit={(event) => void submit(event)}>
-        {failed.value && (
-          <p class="notice is-warning" role="alert">
-            <Glyph name="warning" />
-            <span>{failed.value}</span>
-          </p>
-        )}
+      <Form of={state} send={(form) => run(() => upload(form))}>
+        <Refused of={state} />
         <div class="form-grid">
-          <div class="field">
-            <label for="reference-picture">{words.picture}</label>
-            <input id="reference-picture" class="input" name="picture" type="file" accept="image/jpeg,image/png" required />
-          </div>
-          <div class="field">
-            <label for="reference-name">{words.name}</label>
-            <input id="reference-name" class="input" name="name" required maxLength={60} />
-          </div>
-          <div class="field">
-            <label for="reference-unwanted">{words.when}</label>
-            <select id="reference-unwanted" class="input" name="unwanted">
-              {(["after_start", "before_start", "always"] as const).map((value) => (
-                <option key={value} value={value}>
-                  {words.unwanted[value]}
-                </option>
-              ))}
-            </select>
-          </div>
-          <div class="field">
-            <label for="reference-similarity">{words.similarity}</label>
-            <input id="reference-similarity" class="input" name="similarity" type="number" min={limits.least} max={limits.most} step={0.01} defaultValue={String(limits.usual)} required />
-          </div>
+          <Labelled id="reference-picture" of="image" label={words.picture}>
+            {(input) => <input class="input" name="picture" type="file" accept="image/jpeg,image/png" required {...input} />}
+          </Labelled>
+          <Input name="name" label={words.name} required maxLength={60} />
+          <Select name="unwanted" label={words.when} value="after_start" options={(["after_start", "before_start", "always"] as const).map((value) => [value, words.unwanted[value]])} />
+          <Input name="similarity" label={words.similarity} type="number" min={limits.least} max={limits.most} step={0.01} value={String(limits.usual)} required />
         </div>
         <p class="hint dim">{words.similarityHint}</p>
         <div class="actions">
-          <button class="btn" type="submit" disabled={busy.value}>
+          <button class="btn" type="submit" disabled={state.busy.value}>
             {words.upload}
           </button>
         </div>
-      </form>
+      </Form>
     </details>
   );
 }

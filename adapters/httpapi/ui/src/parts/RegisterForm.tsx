@@ -1,10 +1,10 @@
 import "../styles/register.css";
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { describe, type Said } from "../actions";
 import { text } from "../i18n";
 import { navigate } from "../router";
 import { Allowed } from "./Allowed";
+import { Form, Labelled, Refused, useForm } from "./Form";
 import { Glyph } from "./Glyph";
 
 interface FormProps {
@@ -17,38 +17,22 @@ interface FormProps {
 // RegisterForm registers, and shows what is registered then, or makes room for another one.
 export function RegisterForm({ submit, send, next, children }: FormProps) {
   const words = text.value.register;
-  const busy = useSignal(false);
-  const failed = useSignal<Said>("");
+  const { state, run } = useForm();
   const done = useSignal<{ href: string; name: string } | null>(null);
-  const register = async (event: SubmitEvent) => {
-    event.preventDefault();
-    const another = (event.submitter as HTMLButtonElement | null)?.value === "another";
-    busy.value = true;
-    failed.value = "";
+  const register = async (another: boolean) => {
     done.value = null;
-    try {
-      const registered = await send();
-      if (!another) return navigate(registered.href);
-      done.value = registered;
-      next();
-    } catch (error) {
-      failed.value = describe(error);
-    } finally {
-      busy.value = false;
-    }
+    const registered = await send();
+    if (!another) return navigate(registered.href);
+    done.value = registered;
+    next();
   };
   return (
-    <form class="card register-form" onSubmit={(event) => void register(event)}>
+    <Form of={state} class="card register-form" send={(_, { submitter }) => run(() => register((submitter as HTMLButtonElement | null)?.value === "another"))}>
       <Allowed to="operate">
         {children}
         <div class="step step-end">
           <div>
-            {failed.value && (
-              <p class="notice is-trouble" role="alert">
-                <Glyph name="fail" />
-                <span class="wrap">{failed.value}</span>
-              </p>
-            )}
+            <Refused of={state} look="trouble" />
             {done.value && (
               <p class="notice is-on_air" role="status">
                 <Glyph name="check" />
@@ -61,17 +45,17 @@ export function RegisterForm({ submit, send, next, children }: FormProps) {
               </p>
             )}
             <div class="actions">
-              <button class="btn primary" type="submit" disabled={busy.value}>
+              <button class="btn primary" type="submit" disabled={state.busy.value}>
                 {submit}
               </button>
-              <button class="btn" type="submit" value="another" disabled={busy.value}>
+              <button class="btn" type="submit" value="another" disabled={state.busy.value}>
                 {words.another}
               </button>
             </div>
           </div>
         </div>
       </Allowed>
-    </form>
+    </Form>
   );
 }
 
@@ -91,6 +75,7 @@ export function Step({ n, title, children }: { n: number; title: string; childre
 
 interface AddressProps {
   id: string;
+  of: string; // what the API calls it
   label: string;
   hint: string;
   placeholder: string;
@@ -101,20 +86,18 @@ interface AddressProps {
 }
 
 // Address is what is looked at before it is registered.
-export function Address({ id, label, hint, placeholder, value, type, looking, look }: AddressProps) {
+export function Address({ id, of, label, hint, placeholder, value, type, looking, look }: AddressProps) {
   return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      <div class="with-button">
-        <input type="text" inputMode="url" id={id} class="input mono" required maxLength={512} placeholder={placeholder} aria-describedby={`${id}-hint`} value={value} onInput={(e) => type(e.currentTarget.value)} />
-        <button class="btn" type="button" disabled={looking || !value.trim()} onClick={look}>
-          <Glyph name="retry" />
-          {text.value.register.lookAgain}
-        </button>
-      </div>
-      <p class="hint" id={`${id}-hint`}>
-        {hint}
-      </p>
-    </div>
+    <Labelled id={id} of={of} label={label} hint={hint}>
+      {(input) => (
+        <div class="with-button">
+          <input type="text" inputMode="url" class="input mono" required maxLength={512} placeholder={placeholder} value={value} onInput={(e) => type(e.currentTarget.value)} {...input} />
+          <button class="btn" type="button" disabled={looking || !value.trim()} onClick={look}>
+            <Glyph name="retry" />
+            {text.value.register.lookAgain}
+          </button>
+        </div>
+      )}
+    </Labelled>
   );
 }

@@ -28,19 +28,19 @@ export function RouteForm({ words, routing, of }: { words: NotificationWords; ro
         <>
           <Input name="name" label={words.name} value={of?.name} required maxLength={100} />
           <MatchFields words={words} of={of?.match ?? {}} severityHint={words.minSeverityHint} />
-          <Checks name="events" label={words.channelEvents} chosen={of?.match.events ?? []} options={channelEvents()} />
-          <Checks name="hints" label={words.hints} chosen={of?.match.hints ?? []} options={hintKinds.map((kind) => [kind, text.value.common.hints.kinds[kind]])} />
+          <Checks name="events" of="match.events" label={words.channelEvents} chosen={of?.match.events ?? []} options={channelEvents()} />
+          <Checks name="hints" of="match.hints" label={words.hints} chosen={of?.match.hints ?? []} options={hintKinds.map((kind) => [kind, text.value.common.hints.kinds[kind]])} />
         </>
       )}
-      {!of?.default && <Windows words={words} label={words.when} hint={words.atAnyTime} of={of?.windows ?? []} />}
+      {!of?.default && <Windows words={words} of="windows" label={words.when} hint={words.atAnyTime} value={of?.windows ?? []} />}
       <Checks name="destinations" label={words.to} chosen={of?.destinations ?? []} options={routing.destinations.map((d) => [d.destination_id, d.name])} />
       <label class="check">
         <input type="checkbox" name="on_duty" defaultChecked={of?.on_duty ?? false} />
         {words.whoeverIsOnDuty}
       </label>
       <div class="form-grid">
-        <Input name="delay" label={words.delay} hint={words.delayHint} type="number" min={0} max={1440} step="any" value={String((of?.delay_sec ?? 0) / 60)} />
-        <Input name="repeat" label={words.repeat} hint={words.repeatHint} type="number" min={0} max={1440} step="any" value={String((of?.repeat_sec ?? 0) / 60)} />
+        <Input name="delay" of="delay_sec" label={words.delay} hint={words.delayHint} type="number" min={0} max={1440} step="any" value={String((of?.delay_sec ?? 0) / 60)} />
+        <Input name="repeat" of="repeat_sec" label={words.repeat} hint={words.repeatHint} type="number" min={0} max={1440} step="any" value={String((of?.repeat_sec ?? 0) / 60)} />
       </div>
       {!of?.default && (
         <label class="check">

@@ -50,9 +50,9 @@ export function SilenceForm({ words, of }: { words: NotificationWords; of: Silen
         ]}
         onChange={(value) => (lasts.value = value as Lasts)}
       />
-      {lasts.value === "hours" && <Input name="hours" label={words.hours} type="number" min={0} max={8760} step="any" required value="1" />}
+      {lasts.value === "hours" && <Input name="hours" of="to" label={words.hours} type="number" min={0} max={8760} step="any" required value="1" />}
       {lasts.value === "end" && <Input name="to" label={words.until} type="datetime-local" required value={localTime(stored?.to ?? now.peek() + hourMs)} />}
-      {lasts.value === "window" && <WindowFields words={words} prefix="" of={window} />}
+      {lasts.value === "window" && <WindowFields words={words} prefix="" of="window" value={window} />}
       <Input name="comment" label={words.comment} maxLength={500} value={stored?.comment ?? (night ? words.quietNightsComment : "")} />
       <Input name="by" label={words.by} required maxLength={100} value={stored?.by ?? name.value} />
       {asked.value && (

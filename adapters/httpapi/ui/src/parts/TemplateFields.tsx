@@ -13,6 +13,7 @@ import type { Detectors, Service, Trial } from "../types";
 import { CookieJarField } from "./CookieJarField";
 import { DetectorFields } from "./DetectorFields";
 import { Exchange, StatusWord } from "./Exchange";
+import { Labelled } from "./Form";
 import { Glyph } from "./Glyph";
 import type { GlyphName } from "./glyphs";
 import { LabelsField } from "./LabelsField";
@@ -102,10 +103,9 @@ function SingleValues({ of, numbers, set, children }: { of: Template; numbers: N
       <summary>{words.register.single}</summary>
       <div class="form-grid">
         {limits.map(([name, min, max, step]) => (
-          <div key={name} class="field">
-            <label for={`set-${name}`}>{fields[name]}</label>
-            <input id={`set-${name}`} class="input" type="number" min={min} max={max} step={step} value={of.changed[name] ?? numbers[name] ?? ""} onInput={(e) => number(name, e.currentTarget.value)} />
-          </div>
+          <Labelled key={name} id={`set-${name}`} of={`config.${name}`} label={fields[name]}>
+            {(input) => <input class="input" type="number" min={min} max={max} step={step} value={of.changed[name] ?? numbers[name] ?? ""} onInput={(e) => number(name, e.currentTarget.value)} {...input} />}
+          </Labelled>
         ))}
         <CookieJarField id="set-cookie-jar" chosen={of.cookieJar} choose={(cookieJar) => set({ cookieJar })} />
         {children}
@@ -173,29 +173,17 @@ function Webhook({ url, of, set }: { url: string; of: Template; set: Set }) {
   const t = trial.value;
   return (
     <>
-      <div class="field">
-        <label for="callback">{words.callback}</label>
-        <div class="with-button">
-          <input
-            type="url"
-            id="callback"
-            class="input mono"
-            required
-            maxLength={512}
-            placeholder="https://example.com/webhook"
-            aria-describedby="callback-hint"
-            value={url}
-            onInput={(e) => set({ callbackURL: e.currentTarget.value })}
-          />
-          <button class="btn" type="button" disabled={busy.value || !url.trim()} onClick={() => void test()}>
-            <Glyph name="send" />
-            {words.test}
-          </button>
-        </div>
-        <p class="hint" id="callback-hint">
-          {words.callbackHint}
-        </p>
-      </div>
+      <Labelled id="callback" of="callback_url" label={words.callback} hint={words.callbackHint}>
+        {(input) => (
+          <div class="with-button">
+            <input type="url" class="input mono" required maxLength={512} placeholder="https://example.com/webhook" value={url} onInput={(e) => set({ callbackURL: e.currentTarget.value })} {...input} />
+            <button class="btn" type="button" disabled={busy.value || !url.trim()} onClick={() => void test()}>
+              <Glyph name="send" />
+              {words.test}
+            </button>
+          </div>
+        )}
+      </Labelled>
       <label class="check">
         <input type="checkbox" checked={of.goesOn} onChange={(e) => set({ goesOn: e.currentTarget.checked })} />
         {words.goesOn}

@@ -4,15 +4,15 @@ import { weekdays, type Weekday, type Window } from "../notifications";
 import { Checks, Input, typed } from "./Dialog";
 import { Glyph } from "./Glyph";
 
-// WindowFields are the fields of a form for a time that recurs; their names begin with prefix.
-export function WindowFields({ words, prefix, of }: { words: NotificationWords; prefix: string; of: Window }) {
+// WindowFields are the fields of a form for a time that recurs; their names begin with prefix. of is what the API calls it.
+export function WindowFields({ words, prefix, of, value }: { words: NotificationWords; prefix: string; of: string; value: Window }) {
   return (
     <>
-      <Checks name={`${prefix}weekdays`} label={words.days} chosen={of.weekdays} options={weekdays.map((day) => [day, words.weekdays[day]])} />
+      <Checks name={`${prefix}weekdays`} of={`${of}.weekdays`} label={words.days} chosen={value.weekdays} options={weekdays.map((day) => [day, words.weekdays[day]])} />
       <div class="form-grid three">
-        <Input name={`${prefix}start`} label={words.start} type="time" required value={of.start} />
-        <Input name={`${prefix}end`} label={words.end} type="time" required value={of.end} />
-        <Input name={`${prefix}timezone`} label={words.timezone} required value={of.timezone} />
+        <Input name={`${prefix}start`} of={`${of}.start`} label={words.start} type="time" required value={value.start} />
+        <Input name={`${prefix}end`} of={`${of}.end`} label={words.end} type="time" required value={value.end} />
+        <Input name={`${prefix}timezone`} of={`${of}.timezone`} label={words.timezone} required value={value.timezone} />
       </div>
     </>
   );
@@ -26,8 +26,8 @@ export function windowOf(form: FormData, prefix: string): Window {
 export const newWindow = (): Window => ({ weekdays: [], start: "22:00", end: "06:00", timezone: Intl.DateTimeFormat().resolvedOptions().timeZone });
 
 // Windows are the times of a route or a person, of which there may be any number.
-export function Windows({ words, label, hint, prefix = "", of }: { words: NotificationWords; label: string; hint: string; prefix?: string; of: readonly Window[] }) {
-  const shown = useSignal(of.map((window, key) => ({ key, window })));
+export function Windows({ words, of, label, hint, prefix = "", value }: { words: NotificationWords; of: string; label: string; hint: string; prefix?: string; value: readonly Window[] }) {
+  const shown = useSignal(value.map((window, key) => ({ key, window })));
   const add = () => (shown.value = [...shown.value, { key: Math.max(-1, ...shown.value.map((s) => s.key)) + 1, window: newWindow() }]);
   return (
     <fieldset class="field windows">
@@ -36,7 +36,7 @@ export function Windows({ words, label, hint, prefix = "", of }: { words: Notifi
       {shown.value.map(({ key, window }, i) => (
         <fieldset key={key} class="window">
           <legend class="hidden-text">{words.nth(label, i + 1)}</legend>
-          <WindowFields words={words} prefix={`${prefix}window${key}.`} of={window} />
+          <WindowFields words={words} prefix={`${prefix}window${key}.`} of={`${of}[${i}]`} value={window} />
           <button class="btn quiet" type="button" onClick={() => (shown.value = shown.value.filter((s) => s.key !== key))}>
             {words.removeWindow}
           </button>
