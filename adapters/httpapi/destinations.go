@@ -50,7 +50,9 @@ type fieldBody struct {
 	Name     string `json:"name"`
 	Secret   bool   `json:"secret"`
 	Required bool   `json:"required"`
-	Help     string `json:"help"`
+	Example  string `json:"example"`
+
+	Words notify.FieldWords `json:"words"`
 }
 
 // kinds is GET /api/v1/destination-kinds.
@@ -62,7 +64,7 @@ func (h destinationHandlers) kinds(c *gin.Context) error {
 	for _, channel := range notify.Channels() {
 		kind := kindBody{channel.Kind, payloadKind(channel.GetsEvents), channel.Edits, []fieldBody{}}
 		for _, f := range channel.Fields {
-			kind.Fields = append(kind.Fields, fieldBody{f.Name, f.Secret, f.Required, f.Help})
+			kind.Fields = append(kind.Fields, fieldBody{f.Name, f.Secret, f.Required, f.Example, f.Words})
 		}
 		body.Kinds = append(body.Kinds, kind)
 	}

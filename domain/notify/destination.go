@@ -148,7 +148,7 @@ func (f Field) accept(problems []error, d Destination) []error {
 	}
 	switch {
 	case value == "" && f.Required:
-		return addProblem(problems, name, "is missing: %s", f.Help)
+		return addProblem(problems, name, "is missing: %s", f.Words.English.Hint)
 	case value == "":
 		return problems
 	case len(value) > MaxValue:

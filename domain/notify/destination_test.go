@@ -1,11 +1,13 @@
 package notify_test
 
 import (
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
@@ -22,9 +24,32 @@ func TestEveryChannelAcceptsItsFieldsAndRefusesOthers(t *testing.T) {
 		if problems := d.Check(); len(problems) == 0 {
 			t.Errorf("%s without any field is accepted", c.Kind)
 		}
+	}
+}
+
+func TestEachFieldOfEachKindHasWordsInBothLanguagesAndAnExampleThatIsAccepted(t *testing.T) {
+	for _, c := range notify.Channels() {
 		for _, f := range c.Fields {
-			if f.Help == "" || !strings.HasSuffix(f.Help, ".") && !strings.HasSuffix(f.Help, ")") {
-				t.Errorf("the help of %s.%s is %q, which is no sentence", c.Kind, f.Name, f.Help)
+			for _, of := range []struct {
+				words notify.FieldPhrases
+				stop  string
+			}{{f.Words.English, "."}, {f.Words.Japanese, "。"}} {
+				if of.words.Label == "" || of.words.Label == f.Name || !strings.HasSuffix(of.words.Hint, of.stop) || strings.Contains(of.words.Hint, "_") {
+					t.Errorf("%s.%s has the words %+v", c.Kind, f.Name, of.words)
+				}
+			}
+			d, field := destination("a", c.Kind), "config."+f.Name
+			if d.Config[f.Name] = f.Example; f.Secret {
+				delete(d.Config, f.Name)
+				d.Secrets[f.Name], field = f.Example, "secrets."+f.Name
+			}
+			for _, err := range d.Check() {
+				if monitor.FieldOf(err) == field && !strings.Contains(err.Error(), " needed") { // together with others
+					t.Errorf("the example of %s.%s: %v", c.Kind, f.Name, err)
+				}
+			}
+			if u, err := url.Parse(f.Example); f.Example == "" || err == nil && u.Hostname() != "" && !strings.HasSuffix(u.Hostname(), "example.com") {
+				t.Errorf("the example of %s.%s is %q", c.Kind, f.Name, f.Example)
 			}
 		}
 	}

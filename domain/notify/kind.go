@@ -56,7 +56,8 @@ type Field struct {
 	Name     string
 	Secret   bool // stored encrypted, never answered or logged
 	Required bool
-	Help     string // one sentence in English
+	Words    FieldWords
+	Example  string // a value of reserved names, in every language the same
 
 	// NamesServer marks the field that says which server gets the secrets: see
 	// Destination.MovedFrom.
@@ -64,4 +65,21 @@ type Field struct {
 
 	// check returns why it refuses a value, or ""; nil accepts every line of text.
 	check func(value string) (why string)
+}
+
+// FieldWords are the words of a field for people. The API gives them, and the dashboard's form shows them.
+type FieldWords struct {
+	English  FieldPhrases `json:"en"`
+	Japanese FieldPhrases `json:"ja"`
+}
+
+// FieldPhrases are the words of a field in one language.
+type FieldPhrases struct {
+	Label string `json:"label"`
+	Hint  string `json:"hint"` // sentences: where the value is to be found
+}
+
+// words makes FieldWords of a label and a hint in English, and the same in Japanese.
+func words(label, hint, labelJa, hintJa string) FieldWords {
+	return FieldWords{FieldPhrases{label, hint}, FieldPhrases{labelJa, hintJa}}
 }

@@ -1,6 +1,7 @@
 // Destinations, routes and silences: the objects of the API (openapi.yaml) and its requests.
 import { get, post, request } from "./api";
 import type { Weekday, Window } from "./duty";
+import type { Language } from "./settings";
 import type { ConditionName, DeliveryAttempt, HintKind, Labels } from "./types";
 
 export type KindName = "webhook" | "slack" | "discord" | "teams" | "line" | "telegram" | "pagerduty" | "ntfy" | "email";
@@ -9,7 +10,8 @@ export interface Field {
   name: string;
   secret: boolean;
   required: boolean;
-  help: string;
+  example: string;
+  words: Record<Language, { label: string; hint: string }>;
 }
 
 export interface Kind {

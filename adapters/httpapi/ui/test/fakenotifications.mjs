@@ -1,17 +1,13 @@
 // Destinations, routes and silences of the fake gateway. Changes are kept in memory.
+import { readFileSync } from "node:fs";
 import { monitor } from "./fakegateway.mjs";
 
 const id = (group, n) => `0190a5d${group}-2a3b-7d8a-9c1d-${String(n).padStart(12, "0")}`;
 const ago = (sec) => new Date(Date.now() - sec * 1000).toISOString();
 const hours = (f) => Array.from({ length: 24 }, (_, i) => f(i));
 
-const field = (name, secret, required, help) => ({ name, secret, required, help });
-const kinds = [
-  { kind: "webhook", gets: "events", edits: false, fields: [field("url", true, true, "Where events are posted."), field("signing_key", true, true, "Signs them.")] },
-  { kind: "slack", gets: "incidents", edits: true, fields: [field("bot_token", true, false, "Of a bot with chat:write."), field("channel", false, false, "Its ID or its name."), field("webhook_url", true, false, "Instead of a bot; it cannot edit.")] },
-  { kind: "line", gets: "incidents", edits: false, fields: [field("channel_access_token", true, true, "Of the Messaging API."), field("to", false, true, "The ID of a user or group.")] },
-  { kind: "email", gets: "incidents", edits: false, fields: [field("host", false, true, "Of the mail server."), field("from", false, true, "An address."), field("to", false, true, "Addresses, separated by commas.")] },
-];
+// kinds is what a gateway lists. A test of adapters/httpapi writes it (WRITE_DOCS=1).
+const { kinds } = JSON.parse(readFileSync(new URL("../../testdata/bodies.json", import.meta.url), "utf8"))["kinds valid"];
 
 const health = (more = {}) => ({ state: "working", failing_since: null, last_error: null, delivered_at: ago(300), retry_at: null, pending: 0, delivered_24h: hours((i) => (i * 7) % 5), failed_24h: hours(() => 0), ...more });
 

@@ -37,16 +37,18 @@ export function DestinationForm({ words, routing, of }: { words: NotificationWor
 
 function FieldInput({ words, field, of }: { words: NotificationWords; field: Field; of: Destination | null }) {
   const isSet = field.secret && of !== null && secretNames(of).includes(field.name);
-  const label = field.name.replaceAll("_", " ");
+  const { label, hint } = field.words[language.value];
   return (
     <Input
       name={`field.${field.name}`}
-      label={field.required ? label : `${label} (${words.optional})`}
-      hint={field.help}
+      of={`${field.secret ? "secrets" : "config"}.${field.name}`}
+      label={field.required ? label : words.optional(label)}
+      hint={hint}
+      example={field.example}
       value={field.secret ? "" : of?.config[field.name]}
       required={field.required && !isSet}
       type={field.secret ? "password" : "text"}
-      placeholder={isSet ? words.secretKept : undefined}
+      placeholder={isSet ? words.secretKept : words.suchAs(field.example)}
     />
   );
 }

@@ -29,6 +29,7 @@ const sentTo = async (state, what) => {
   }
   throw new Error(`${what} was not sent, but ${JSON.stringify(state.sent)}`);
 };
+const described = (input) => input.evaluate((of) => of.getAttribute("aria-describedby").split(" ").map((id) => document.getElementById(id).innerText.trim()).join(" "));
 const row = (page, name) => page.getByRole("row", { name });
 
 test("a destination is added with its secret, which no page shows again", () =>
@@ -37,13 +38,13 @@ test("a destination is added with its secret, which no page shows again", () =>
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Kind").selectOption("line");
     await dialog.getByLabel("Name").fill("LINE desk");
-    await dialog.getByLabel("channel access token").fill("a-secret");
-    await dialog.getByLabel("to", { exact: true }).fill("C1");
+    await dialog.getByLabel("Channel access token").fill("a-secret");
+    await dialog.getByLabel("Receiver's ID").fill("C1");
     await dialog.getByLabel("Language of the messages").selectOption("ja");
     await dialog.getByRole("button", { name: "Save" }).click();
     assert.deepEqual(await sentTo(state, "POST /api/v1/destinations"), { name: "LINE desk", language: "ja", config: { to: "C1" }, secrets: { channel_access_token: "a-secret" }, fallback: null, kind: "line" });
     await row(page, "LINE desk").getByRole("button", { name: "Change" }).click();
-    assert.equal(await dialog.getByLabel("channel access token").inputValue(), "");
+    assert.equal(await dialog.getByLabel("Channel access token").inputValue(), "");
     assert.ok(!(await page.content()).includes("a-secret"));
   }));
 
@@ -51,7 +52,7 @@ test("a change leaves a secret that is not typed alone, and an empty field is re
   told(async (page, state) => {
     await row(page, "Slack #live-ops").getByRole("button", { name: "Change" }).click();
     const dialog = page.getByRole("dialog");
-    await dialog.getByLabel("channel (optional)").fill("");
+    await dialog.getByLabel("Channel ID (optional)").fill("");
     await dialog.getByRole("button", { name: "Save" }).click();
     const sent = await sentTo(state, `PATCH /api/v1/destinations/${destination(1).destination_id}`);
     assert.deepEqual([sent.config, sent.secrets], [{ channel: null }, {}]);
@@ -66,17 +67,26 @@ test("a destination that works again is shown so while the page stays open", () 
     await row(page, "Northline automation").getByText("Working").waitFor();
   }));
 
-test("what is refused stays in the form", () =>
+test("what is refused stays in the form, and each wrong field says so where it is", () =>
   told(async (page, state, gateway) => {
-    gateway.routes.set("POST /api/v1/destinations", () => [400, { error: { code: "INVALID_CONFIG", message: "to is empty" } }]);
+    const wrong = (field, code = "INVALID_CONFIG") => ({ field, code, message: `${field} is wrong` });
+    gateway.routes.set("POST /api/v1/destinations", () => [400, { error: { ...wrong("config.from"), problems: [wrong("config.from"), wrong("config.to"), wrong("owner")] } }]);
     await page.getByRole("button", { name: "Add a destination" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Kind").selectOption("email");
-    await dialog.getByLabel("Name").fill("Mail");
-    for (const label of ["host", "from", "to"]) await dialog.getByLabel(label, { exact: true }).fill("x");
+    await dialog.getByLabel("Name", { exact: true }).fill("Mail");
+    for (const label of ["Mail server", "Sender", "Receivers"]) await dialog.getByLabel(label, { exact: true }).fill("x");
     await dialog.getByRole("button", { name: "Save" }).click();
-    await dialog.getByRole("alert").getByText("to is empty").waitFor();
-    assert.equal(await dialog.getByLabel("Name").inputValue(), "Mail");
+    await dialog.getByRole("alert").getByText("What is wrong is marked.").waitFor();
+    await dialog.getByRole("alert").getByText("owner is wrong").waitFor();
+    const [sender, receivers] = [dialog.getByLabel("Sender"), dialog.getByLabel("Receivers")];
+    for (const field of [sender, receivers]) assert.equal(await field.getAttribute("aria-invalid"), "true");
+    assert.equal(await described(sender), "A value is not accepted. A right one is alerts@example.com. The address from which messages come. The mail server must allow it.");
+    assert.ok(await sender.evaluate((input) => input === document.activeElement));
+    assert.deepEqual(await barriers(page), []);
+    await sender.fill("alerts@example.com");
+    assert.deepEqual([await sender.getAttribute("aria-invalid"), await receivers.getAttribute("aria-invalid")], [null, "true"]);
+    assert.equal(await dialog.getByLabel("Name", { exact: true }).inputValue(), "Mail");
   }));
 
 test("a test says what the provider answered, and states say what is wrong", () =>

@@ -14,6 +14,7 @@ const dialog = "dialog[open] form";
 
 // forms are all forms that a gateway can refuse: where they are, the request, and wrong fields with the inputs that say so.
 const forms = {
+  destination: ["/destinations", press("Add a destination"), dialog, "POST /api/v1/destinations", { name: "field-name", "secrets.bot_token": "field-field.bot_token", "config.channel": "field-field.channel", fallback: "field-fallback" }],
   route: [
     "/destinations",
     async (page) => (await press("Add a route")(page), await press("Add a time")(page)),
