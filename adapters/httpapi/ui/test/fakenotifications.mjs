@@ -34,7 +34,7 @@ export function fillNotifications(gateway) {
     ],
     routes: [
       route(1, { name: "automation", destinations: [id(1, 3)], continue: true }),
-      route(2, { name: "night", match: { min_severity: 2, labels: { team: "night" } }, destinations: [id(1, 2)], delay_sec: 300, repeat_sec: 600, continue: true }),
+      route(2, { name: "night", match: { min_severity: 2, labels: { team: "night" }, metadata: { channel_name: "Orbit Live" } }, destinations: [id(1, 2)], delay_sec: 300, repeat_sec: 600, continue: true }),
       route(3, { name: "default", default: true }),
     ],
     duty: {
@@ -51,6 +51,15 @@ export function fillNotifications(gateway) {
     silences: [silence(1), silence(2, { match: { min_severity: 1, conditions: ["late"] }, until_recovered: false, window: { weekdays: [], start: "02:00", end: "04:00", timezone: "Asia/Tokyo" }, state: "scheduled", next_at: ago(-20_000), comment: "" })],
     sent: [],
   };
+  const reasons = [
+    { criterion: "labels.team", wanted: "night", got: "", ok: false },
+    { criterion: "metadata.channel_name", wanted: "Orbit Live", got: "", ok: false },
+    { criterion: "min_severity", wanted: "2", got: "1", ok: false },
+    { criterion: "conditions", wanted: "black, no_media", got: "late", ok: false },
+    { criterion: "events", wanted: "channel.stream_found", got: "stream.delayed", ok: false },
+    { criterion: "monitors", wanted: monitor(2).monitor_id, got: monitor(1).monitor_id, ok: false },
+    { criterion: "hints", wanted: "late_starts", got: "", ok: false },
+  ];
   const answers = {
     "GET /api/v1/destination-kinds": () => ({ kinds }),
     "GET /api/v1/destinations": () => ({ destinations: state.destinations }),
@@ -69,7 +78,7 @@ export function fillNotifications(gateway) {
       return { routes: state.routes };
     },
     "POST /api/v1/routes/explain": () => ({
-      routes: state.routes.map((r, i) => ({ route_id: r.route_id, name: r.name, result: i === 1 ? "not_matched" : "matched", reasons: i === 1 ? [{ criterion: "labels.team", wanted: "night", got: "", ok: false }] : [], destinations: [] })),
+      routes: state.routes.map((r, i) => ({ route_id: r.route_id, name: r.name, result: i === 1 ? "not_matched" : "matched", reasons: i === 1 ? reasons : [], destinations: [] })),
       silences: [],
       destinations: [{ destination_id: id(1, 1), name: "Slack #live-ops", route_id: id(2, 3), delay_sec: 0, silenced: false }],
     }),

@@ -219,7 +219,6 @@ function Detail({ delivery, name }: { delivery: Delivery; name: string }) {
           {delivery.delivered_at && <span class="num">{words.took(took(delivery))}</span>}
           {delivery.state === "pending" && delivery.next_attempt_at && <span class="num">{words.next(clock(delivery.next_attempt_at))}</span>}
           {delivery.long_schedule && <span>{words.longSchedule}</span>}
-          {delivery.event_type && <span class="mono dim wrap">{delivery.event_type}</span>}
         </p>
         {delivery.state === "failed" && delivery.last_error && (
           <p class="notice is-trouble">

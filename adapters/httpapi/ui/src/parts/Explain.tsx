@@ -3,12 +3,16 @@ import { describe } from "../actions";
 import { channelEvents, nameOfChannel, readChannels } from "../channels";
 import { conditionNames, detectors } from "../detectors";
 import { text, type NotificationWords } from "../i18n";
+import { nameOf } from "../names";
 import { routes as api, type Explanation, type Reason } from "../notifications";
 import { useRead } from "../read";
+import { namedOf } from "../streamnames";
 import { wholeDuration } from "../time";
 import { changes, type Routing } from "../routing";
 import { Glyph } from "./Glyph";
+import { metadataWord } from "./LabelsField";
 import { streamOptions } from "./MatchFields";
+import { eventWord } from "./MonitorEvents";
 import { conditionWord } from "./State";
 
 const mostChannels = 1000; // that are registered at once
@@ -113,5 +117,24 @@ function Answer({ words, routing, of }: { words: NotificationWords; routing: Rou
 // reasonsText names what did not fit; if everything did, all of it.
 function reasonsText(words: NotificationWords, reasons: Reason[]): string {
   const wrong = reasons.filter((r) => !r.ok);
-  return (wrong.length > 0 ? wrong : reasons).map((r) => words.reason(r.criterion, r.wanted, r.got, r.ok)).join(text.value.common.listComma);
+  const say = ({ criterion, wanted, got, ok }: Reason) => {
+    const [kind, ...name] = criterion.split(".");
+    const path = name.join(".");
+    const about = kind === "labels" ? words.criteria.label(path) : kind === "metadata" ? metadataWord(path) : ((words.criteria as Record<string, unknown>)[criterion] ?? criterion);
+    return words.reason(String(about), valueText(criterion, wanted), valueText(criterion, got), ok);
+  };
+  return (wrong.length > 0 ? wrong : reasons).map(say).join(text.value.common.listComma);
+}
+
+// valueText writes the values of a criterion as the page does elsewhere.
+function valueText(criterion: string, values: string): string {
+  const { hints, listComma } = text.value.common;
+  const word: Record<string, (value: string) => string> = {
+    events: eventWord,
+    conditions: conditionWord,
+    hints: (kind) => (hints.kinds as Record<string, string>)[kind] ?? kind,
+    monitors: (id) => nameOf(namedOf(id, id)),
+  };
+  const of = word[criterion];
+  return of && values ? values.split(", ").map(of).join(listComma) : values;
 }

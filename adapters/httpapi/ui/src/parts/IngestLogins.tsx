@@ -6,8 +6,8 @@ import { isolated } from "../title";
 import type { IngestLogin } from "../types";
 import { Allowed } from "./Allowed";
 import { ask } from "./Ask";
-import { ErrorText } from "./Name";
 import { Labelled } from "./Form";
+import { ErrorText } from "./Name";
 import { LoginForm, LoginName, LoginsCard, useLogins } from "./Logins";
 
 // IngestLogins are the logins of owners, who are told what arrives from their encoders: their states, another one, a newer token, one less.

@@ -22,6 +22,9 @@ export function LabelsField({ id, of = "labels", label, hint, value, onInput }: 
   );
 }
 
+// metadataWord names a field of metadata. Those that this page writes have words, the others are the user's own.
+export const metadataWord = (path: string): string => ({ channel_name: text.value.monitor.fields.channel_name, stream_title: text.value.monitor.fields.stream_title })[path] ?? path;
+
 // LabelTags are the labels of a stream; each leads to the wall of the streams that have it.
 export function LabelTags({ of }: { of: Labels }) {
   return (

@@ -7,6 +7,7 @@ import { wholeDuration } from "../time";
 import { changed, editing, type Routing } from "../routing";
 import { eventWord } from "./MonitorEvents";
 import { Glyph } from "./Glyph";
+import { metadataWord } from "./LabelsField";
 import { conditionWord } from "./State";
 import { windowText } from "./WindowFields";
 
@@ -95,7 +96,7 @@ export function MatchTags({ words, of, everything }: { words: NotificationWords;
     ...(of.max_severity !== undefined ? [words.severityUpTo(text.value.common.severity(of.max_severity))] : []),
     ...(of.monitors ?? []).map((id) => nameOf(namedOf(id, id))),
     ...Object.entries(of.labels ?? {}).map(([name, value]) => `${name}: ${value}`),
-    ...Object.entries(of.metadata ?? {}).map(([path, value]) => `${path}=${value}`),
+    ...Object.entries(of.metadata ?? {}).map(([path, value]) => `${metadataWord(path)}: ${value}`),
   ];
   return (
     <>

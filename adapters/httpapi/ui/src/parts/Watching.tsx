@@ -9,7 +9,7 @@ import { clockDay, decimal, toLocalInput, wholeDuration, zone } from "../time";
 import type { Config, Labels, Metadata, Monitor } from "../types";
 import { Allowed } from "./Allowed";
 import { ChangeForm, changing, Field } from "./ChangeForm";
-import { LabelTags } from "./LabelsField";
+import { LabelTags, metadataWord } from "./LabelsField";
 
 export type Fact = [name: string, value: string, mono?: boolean];
 
@@ -111,7 +111,7 @@ export function Facts({ of, metadata, labels = {} }: { of: Fact[]; metadata: Met
           <dd class="labels">
             {others.slice(0, mostLabels).map(([key, value]) => (
               <span key={key} class="tag" dir="auto">
-                {shorten(`${key}=${typeof value === "string" ? value : JSON.stringify(value)}`)}
+                {shorten(`${metadataWord(key)}: ${typeof value === "string" ? value : JSON.stringify(value)}`)}
               </span>
             ))}
             {others.length > mostLabels && <span class="tag">+{others.length - mostLabels}</span>}

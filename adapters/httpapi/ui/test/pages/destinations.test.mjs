@@ -145,7 +145,7 @@ test("a route is made of conditions, severity, metadata, times, whoever is on du
 test("it says where an incident would be told, and why not elsewhere", () =>
   told(async (page) => {
     const card = page.getByRole("region", { name: "Where would it go, and why" });
-    await card.getByText("labels.team is nothing, wanted night").waitFor();
+    await card.getByText("label team is nothing, wanted night, Channel is nothing, wanted Orbit Live, severity is 1, wanted 2, condition is Late start, wanted Black video, No media").waitFor();
     await card.getByText("Slack #live-ops").waitFor();
     await card.getByText("at once").waitFor();
   }));
