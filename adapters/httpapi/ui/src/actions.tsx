@@ -4,7 +4,7 @@ import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { APIError, incidents, post } from "./api";
 import { text } from "./i18n";
-import { refusalOf, type Refused, type Refusal as RefusalWords } from "./refusals";
+import { refusalOf, type Refusal as RefusalWords } from "./refusals";
 import { reasonAgainst } from "./role";
 import { name } from "./settings";
 import { readSilenced } from "./silenced";
@@ -66,13 +66,11 @@ export function describe(error: unknown): Said {
   if (!(error instanceof APIError)) return String(error);
   if (error.status === 0) return words.unreachable;
   if (error.status === 429 && error.code !== "MAX_MONITORS_EXCEEDED") return words.tooManyRequests(duration(error.retryAfterSec ?? 60));
-  return <Refusal of={error} />;
+  return <Refusal of={refusalOf(error)} />;
 }
 
 // Refusal is a sentence, and the text of the API where that tells more.
-export const Refusal = ({ of }: { of: Refused }) => <RefusalText of={refusalOf(of)} />;
-
-export function RefusalText({ of: { sentence, detail, existing } }: { of: RefusalWords }) {
+export function Refusal({ of: { sentence, detail, existing } }: { of: RefusalWords }) {
   if (!detail && !existing) return <>{sentence}</>;
   return (
     <>

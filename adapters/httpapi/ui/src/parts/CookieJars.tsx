@@ -6,18 +6,13 @@ import { isolated } from "../title";
 import type { CookieJar } from "../types";
 import { Allowed } from "./Allowed";
 import { ask } from "./Ask";
-import { Labelled } from "./Form";
-import { LoginForm, LoginName, LoginsCard, useLogins } from "./Logins";
+import { Labelled, Refused, useForm } from "./Form";
+import { LoginForm, LoginName, LoginsCard, useLogins, type Logins } from "./Logins";
 
 // CookieJars are the logins for streams that need one: their states, another one, newer cookies, one less.
 export function CookieJars() {
   const words = text.value.settings.jars;
   const jars = useLogins(api);
-  const replace = (jar: CookieJar, input: HTMLInputElement) => {
-    const file = input.files?.[0];
-    if (file) jars.act(() => api.replace(jar.jar_id, file));
-    input.value = ""; // the same file can be chosen again
-  };
   return (
     <LoginsCard of={jars} id="jars-title" title={words.title} hint={words.hint}>
       <ul>
@@ -30,10 +25,7 @@ export function CookieJars() {
             </span>
             <Allowed to="admin">
               <span class="actions">
-                <label class="btn quiet replace">
-                  {words.replace}
-                  <input type="file" accept=".txt,text/plain" aria-label={words.replaceNamed(jar.name)} onChange={(e) => replace(jar, e.currentTarget)} />
-                </label>
+                <Replace of={jars} jar={jar} />
                 <button class="btn quiet" type="button" aria-label={words.removeNamed(jar.name)} onClick={async () => (await ask({ title: words.removeTitle(isolated(jar.name)), text: words.removeText, yes: words.remove })) && jars.act(() => api.remove(jar.jar_id))}>
                   {words.remove}
                 </button>
@@ -59,6 +51,26 @@ export function CookieJars() {
         </details>
       </Allowed>
     </LoginsCard>
+  );
+}
+
+// Replace uploads the newer cookies of a login as soon as their file is chosen.
+function Replace({ of, jar }: { of: Logins<unknown>; jar: CookieJar }) {
+  const words = text.value.settings.jars;
+  const { state, run } = useForm();
+  const replace = (input: HTMLInputElement) => {
+    const file = input.files?.[0];
+    if (file) void run(() => api.replace(jar.jar_id, file).then(of.read));
+    input.value = ""; // the same file can be chosen again
+  };
+  return (
+    <>
+      <Refused of={state} />
+      <label class="btn quiet replace">
+        {words.replace}
+        <input type="file" accept=".txt,text/plain" aria-label={words.replaceNamed(jar.name)} disabled={state.busy.value} onChange={(e) => replace(e.currentTarget)} />
+      </label>
+    </>
   );
 }
 

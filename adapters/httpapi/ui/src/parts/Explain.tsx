@@ -1,5 +1,4 @@
 import { useSignal } from "@preact/signals";
-import { describe } from "../actions";
 import { channelEvents, nameOfChannel, readChannels } from "../channels";
 import { conditionNames, detectors } from "../detectors";
 import { text, type NotificationWords } from "../i18n";
@@ -9,6 +8,7 @@ import { useRead } from "../read";
 import { namedOf } from "../streamnames";
 import { wholeDuration } from "../time";
 import { changes, type Routing } from "../routing";
+import { say } from "./Form";
 import { Glyph } from "./Glyph";
 import { metadataWord } from "./LabelsField";
 import { streamOptions } from "./MatchFields";
@@ -56,7 +56,7 @@ export function Explain({ words, routing }: { words: NotificationWords; routing:
         {failed.value !== null && (
           <p class="notice is-warning" role="alert">
             <Glyph name="warning" />
-            <span class="wrap">{describe(failed.value)}</span>
+            <span class="wrap">{say(failed.value)}</span>
           </p>
         )}
         <div aria-live="polite">{answer.value && <Answer words={words} routing={routing} of={answer.value} />}</div>

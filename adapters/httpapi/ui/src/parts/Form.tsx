@@ -2,10 +2,10 @@
 import { createContext, type ComponentChildren } from "preact";
 import { useContext, useEffect, useRef } from "preact/hooks";
 import { useSignal, type Signal } from "@preact/signals";
-import { describe, Refusal, RefusalText, type Said } from "../actions";
+import { describe, Refusal, type Said } from "../actions";
 import { APIError } from "../api";
 import { text } from "../i18n";
-import { refusalAt } from "../refusals";
+import { refusalAt, refusalOfField } from "../problems";
 import type { Problem } from "../types";
 import { Glyph } from "./Glyph";
 
@@ -71,6 +71,19 @@ export function Form({ of, send, children, ...rest }: Props) {
 // within reports whether a problem is of a field, or of a part of it.
 const within = ({ field }: Problem, of: string) => field === of || Boolean(field?.startsWith(`${of}.`) || field?.startsWith(`${of}[`));
 
+// say says why a request is refused, field by field.
+export const say = (error: unknown): Said => (error instanceof APIError && error.problems.length > 0 ? <Problems of={error.problems} /> : describe(error));
+
+const Problems = ({ of }: { of: Problem[] }) => (
+  <>
+    {of.map((p) => (
+      <span key={p.message} class="problem">
+        <Refusal of={refusalOfField(p)} />
+      </span>
+    ))}
+  </>
+);
+
 // Refused says why a form is refused, but for what is said at its fields.
 export function Refused({ of, look = "warning" }: { of: FormState; look?: "warning" | "trouble" }) {
   const failed = of.failed.value;
@@ -81,13 +94,8 @@ export function Refused({ of, look = "warning" }: { of: FormState; look?: "warni
     <div class={`notice is-${look}`} role="alert">
       <Glyph name={look === "warning" ? "warning" : "fail"} />
       <div class="wrap">
-        {marked ? text.value.refusals.marked : describe(failed)}
-        {marked &&
-          elsewhere.map((p) => (
-            <p key={p.message}>
-              <Refusal of={p} />
-            </p>
-          ))}
+        {marked && <p>{text.value.refusals.marked}</p>}
+        {marked ? elsewhere.length > 0 && <Problems of={elsewhere} /> : say(failed)}
       </div>
     </div>
   );
@@ -110,7 +118,7 @@ export function useMark(of: string, id: string, hint: boolean, example?: string)
   const ids = [problem && `${id}-wrong`, hint && `${id}-hint`].filter(Boolean).join(" ");
   const empty = () => (document.getElementById(id) as HTMLInputElement | null)?.value === "";
   return {
-    wrong: problem ? <RefusalText of={refusalAt(problem, empty(), example)} /> : "",
+    wrong: problem ? <Refusal of={refusalAt(problem, empty(), example)} /> : "",
     input: { ...(problem && { "aria-invalid": true }), ...(ids && { "aria-describedby": ids }) },
     onInput: () => problem && (form!.problems.value = form!.problems.peek().filter((p) => !within(p, of))),
   };

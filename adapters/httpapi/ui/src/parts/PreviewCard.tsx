@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { Refusal } from "../actions";
 import { text } from "../i18n";
 import type { Seen } from "../look";
+import { refusalOfField } from "../problems";
 import { standing, type Check } from "../registration";
 import { decimal } from "../time";
 import type { Problem } from "../types";
@@ -51,7 +52,7 @@ function Verdict({ problems, upToDate }: { problems: Problem[]; upToDate: boolea
           <ul class="problems">
             {problems.map((p) => (
               <li key={p.message} class="wrap">
-                <Refusal of={p} />
+                <Refusal of={refusalOfField(p)} />
               </li>
             ))}
           </ul>

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { describe, type Said } from "../actions";
+import type { Said } from "../actions";
 import { testWebhook } from "../api";
 import { limits, type NumberName } from "../change";
 import { text } from "../i18n";
@@ -13,7 +13,7 @@ import type { Detectors, Service, Trial } from "../types";
 import { CookieJarField } from "./CookieJarField";
 import { DetectorFields } from "./DetectorFields";
 import { Exchange, StatusWord } from "./Exchange";
-import { Labelled } from "./Form";
+import { Labelled, say } from "./Form";
 import { Glyph } from "./Glyph";
 import type { GlyphName } from "./glyphs";
 import { LabelsField } from "./LabelsField";
@@ -166,7 +166,7 @@ function Webhook({ url, of, set }: { url: string; of: Template; set: Set }) {
     try {
       trial.value = await testWebhook(url.trim());
     } catch (error) {
-      failed.value = describe(error);
+      failed.value = say(error);
     }
     busy.value = false;
   };

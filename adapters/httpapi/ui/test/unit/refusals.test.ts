@@ -8,6 +8,7 @@ import { refusals as en } from "../../src/i18n/en/refusals";
 import { ja as jaWall } from "../../src/i18n/ja";
 import { pages as jaPages } from "../../src/i18n/ja/pages";
 import { refusals as ja } from "../../src/i18n/ja/refusals";
+import { refusalOfField } from "../../src/problems";
 import { reasonWord, refusalOf } from "../../src/refusals";
 
 before(async () => {
@@ -80,12 +81,12 @@ test("each kind of failure, state and reason that the API lists has words in bot
   }
 });
 
-test("a refusal names the field in words, and keeps a text of the API that tells more", () => {
+test("a refusal names the field in words and says what is accepted, or keeps a text of the API that tells more", () => {
   const message = "config.check_interval_sec is 0; accepted is 1 to 300";
-  assert.deepEqual(refusalOf({ field: "config.check_interval_sec", code: "INVALID_CONFIG", message }), { sentence: "Look every, s: Give a number from 1 to 300.", detail: "" });
-  assert.deepEqual(refusalOf({ field: "color", code: "INVALID_CONFIG", message: "color is not known" }), { sentence: en.codes.INVALID_CONFIG, detail: "color is not known" });
-  const problems = [{ field: "windows[1].timezone", code: "INVALID_CONFIG", message: "no" }, { field: "callback_url", code: "INVALID_URL", message: "callback_url: it leads to 10.0.0.1" }];
-  assert.deepEqual(refusalOf({ code: "INVALID_CONFIG", message: "no. callback_url …", problems }), { sentence: `${en.accepted["window.timezone"]} Webhook: ${en.codes.INVALID_URL}`, detail: "it leads to 10.0.0.1" });
+  assert.deepEqual(refusalOfField({ field: "config.check_interval_sec", code: "INVALID_CONFIG", message }), { sentence: "Look every, s: Give a number from 1 to 300.", detail: "" });
+  assert.deepEqual(refusalOfField({ field: "color", code: "INVALID_CONFIG", message: "color is not known" }), { sentence: en.codes.INVALID_CONFIG, detail: "color is not known" });
+  assert.deepEqual(refusalOfField({ field: "people[0].windows[1].timezone", code: "INVALID_CONFIG", message }), { sentence: en.accepted["window.timezone"], detail: "" });
+  assert.deepEqual(refusalOfField({ field: "callback_url", code: "INVALID_URL", message: "callback_url: it leads to 10.0.0.1" }), { sentence: `Webhook: ${en.codes.INVALID_URL}`, detail: "it leads to 10.0.0.1" });
   assert.deepEqual(refusalOf({ code: "INTERNAL_ERROR", message: "its log has the details" }), { sentence: en.codes.INTERNAL_ERROR, detail: "" });
   assert.deepEqual(refusalOf({ code: "OF_A_NEWER_GATEWAY", message: "no" }), { sentence: "That did not work.", detail: "no" });
 });
