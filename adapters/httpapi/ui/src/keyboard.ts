@@ -20,7 +20,7 @@ export const isUsed = (key: string): boolean => (actions.get(key) ?? []).length 
 function press(event: KeyboardEvent): void {
   if (!keysOn.value || event.isComposing || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
   const target = event.target as HTMLElement;
-  if (target.isContentEditable || target.closest("input, select, textarea, dialog")) return;
+  if (target.isContentEditable || target.closest("input:not([type=checkbox]), select, textarea, dialog")) return;
   if (event.key === "Enter" && target.closest("a, button")) return;
   const sequence = prefix && event.timeStamp - prefixAt < sequenceMs ? `${prefix} ${event.key}` : event.key;
   prefix = event.key === "g" ? "g" : "";

@@ -12,6 +12,7 @@ import { AllSilenced } from "../parts/OnDuty";
 import { lazy } from "../parts/lazy";
 import { OnAir } from "../parts/OnAir";
 import { Rail } from "../parts/Rail";
+import { mark, Select, select } from "../parts/Select";
 import { Status } from "../parts/Status";
 import { Strip } from "../parts/Strip";
 import { Tile } from "../parts/Tile";
@@ -60,6 +61,7 @@ export function Wall() {
       <Strip />
       <main class="main" id="main">
         <h1 class="hidden-text">{words.wall.title}</h1>
+        <Select />
         <ViewBar known={labels.value} />
         <Filtered />
         <Untold />
@@ -164,7 +166,7 @@ function Tiles({ id, heading, count, items: drawn, large, children }: TilesProps
       </div>
       <div class="tiles">
         {drawn.map((item, i) => (
-          <Tile key={item.id} item={item} large={i < large} selected={item.id === selected.value} />
+          <Tile key={item.id} item={item} large={i < large} selected={item.id === selected.value} mark={mark.value} />
         ))}
       </div>
     </section>
@@ -206,6 +208,7 @@ function useKeys(): void {
         if (incident?.state === "open" && !isTaken(incident)) acknowledge(incident.incident_id);
       }),
       onKey("s", () => current()?.incident?.state === "open" && silence(selected.value)),
+      onKey("x", () => !inRoom.peek() && current() && select(selected.value)),
       onKey("p", () => current() && togglePinned(selected.value)),
       onKey("f", () => (inRoom.value ? leaveRoom() : enterRoom())),
       onKey("v", () => setQuery({ view: query.value.get("view") === "rows" ? null : "rows" }, "replace")),

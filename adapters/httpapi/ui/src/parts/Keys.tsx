@@ -18,6 +18,8 @@ const list: [keys: string, what: keyof Words["shell"]["key"], role?: Role][] = [
   ["r", "refresh"],
   ["/", "search"],
   ["p", "pin"],
+  ["x", "select", "operate"],
+  ["Escape", "endSelect"],
   ["v", "view"],
   ["f", "room"],
   ["?", "help"],

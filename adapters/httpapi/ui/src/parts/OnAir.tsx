@@ -13,6 +13,7 @@ import { Stranger } from "./Name";
 import { LabelLine } from "./LabelLine";
 import { memo } from "./memo";
 import { Live } from "./Picture";
+import { mark } from "./Select";
 import { conditionGlyph, conditionWord, healthWord, Parked, pausedWord, stateGlyphs, StateWord } from "./State";
 import { groupName } from "./ViewBar";
 import { Windowed } from "./Windowed";
@@ -22,6 +23,7 @@ const phone = typeof matchMedia === "undefined" ? null : matchMedia("(max-width:
 // OnAir shows what needs nobody, as pictures or as rows. Only what is in view is drawn.
 export function OnAir({ items, heading, selected }: { items: readonly Item[]; heading: string; selected: string }) {
   const words = text.value.wall;
+  const Mark = mark.value;
   const rows = query.value.get("view") === "rows";
   const small = phone?.matches ?? false;
   const late = items.filter((item) => item.late && !item.condition).length;
@@ -87,7 +89,12 @@ export function OnAir({ items, heading, selected }: { items: readonly Item[]; he
         const chosen = items.findIndex((item) => item.id === selected);
         const list = (
           <Windowed key={rows ? "rows" : "grid"} items={items} {...size} class={rows ? "rows card" : "screens"} label={name || words.onAir} keyOf={(item) => item.id} chosen={chosen} follow={`${selected} ${items[chosen]?.pinned}`}>
-            {(item) => (rows ? <Row id={item.id} item={item} selected={item.id === selected} /> : <Screen id={item.id} item={item} selected={item.id === selected} />)}
+            {(item) => (
+              <>
+                {Mark && <Mark id={item.id} />}
+                {rows ? <Row id={item.id} item={item} selected={item.id === selected} /> : <Screen id={item.id} item={item} selected={item.id === selected} />}
+              </>
+            )}
           </Windowed>
         );
         if (!isGrouped) return list;

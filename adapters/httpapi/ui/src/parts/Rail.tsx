@@ -9,6 +9,7 @@ import type { Item } from "../wall";
 import { Glyph } from "./Glyph";
 import { Stranger } from "./Name";
 import { Live } from "./Picture";
+import { mark } from "./Select";
 import { conditionWord } from "./State";
 
 const most = 11; // the rest is a link
@@ -17,6 +18,7 @@ const most = 11; // the rest is a link
 export function Rail({ recovered, waiting, all }: { recovered: readonly Item[]; waiting: readonly Item[]; all: boolean }) {
   const words = text.value.wall;
   if (recovered.length + waiting.length === 0) return null;
+  const Mark = mark.value;
   const shown = all ? Infinity : most;
   const left = recovered.length + waiting.length - shown;
   return (
@@ -27,11 +29,13 @@ export function Rail({ recovered, waiting, all }: { recovered: readonly Item[]; 
       <ul class="rail">
         {recovered.slice(0, shown).map((item) => (
           <li key={item.id}>
+            {Mark && <Mark id={item.id} />}
             <Recovered item={item} />
           </li>
         ))}
         {waiting.slice(0, Math.max(0, shown - recovered.length)).map((item) => (
           <li key={item.id}>
+            {Mark && <Mark id={item.id} />}
             <Waiting item={item} />
           </li>
         ))}

@@ -13,6 +13,7 @@ import { clock, shortDay, zone } from "../time";
 import { Banners } from "./Banners";
 import { Glyph } from "./Glyph";
 import { keysOpen, Keys } from "./Keys";
+import { Selected } from "./Select";
 import type { GlyphName } from "./glyphs";
 
 export function Shell({ children }: { children: ComponentChildren }) {
@@ -29,6 +30,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
       <Banners />
       {children}
       <Foot />
+      <Selected />
       <TabBar />
       <Keys />
       <Actions />

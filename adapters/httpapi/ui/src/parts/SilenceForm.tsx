@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import type { NotificationWords } from "../i18n";
-import { selectsEverything, silences as api, type Silence, type SilenceChange } from "../notifications";
+import { selectsEverything, silences as api, type Match, type Silence, type SilenceChange } from "../notifications";
 import type { NewSilence } from "../routing";
 import { name } from "../settings";
 import { now } from "../store";
@@ -12,8 +13,17 @@ type Lasts = "hours" | "end" | "recovered" | "window";
 const hourMs = 3_600_000;
 const medium = 1; // what is more severe than this wakes somebody at night
 
+interface Props {
+  words: NotificationWords;
+  of: Silence | NewSilence;
+  match?: Match; // of a new one
+  made?: () => void; // when it is there
+  close?: () => void;
+  children?: ComponentChildren;
+}
+
 // SilenceForm makes a silence, or changes one. A new one of the night lets through what is severe.
-export function SilenceForm({ words, of }: { words: NotificationWords; of: Silence | NewSilence }) {
+export function SilenceForm({ words, of, match: matched = {}, made, close, children }: Props) {
   const stored = of === "new" || of === "night" ? null : of;
   const night = of === "night";
   const lasts = useSignal<Lasts>(night || stored?.window ? "window" : stored?.until_recovered ? "recovered" : stored?.to ? "end" : "hours");
@@ -30,13 +40,13 @@ export function SilenceForm({ words, of }: { words: NotificationWords; of: Silen
     if (lasts.value === "end") change.to = new Date(typed(form, "to")).toISOString();
     if (lasts.value === "window") change.window = windowOf(form, "");
     if (lasts.value === "recovered") change.until_recovered = true;
-    if (!stored) return api.create({ ...change, from: new Date(now.peek()).toISOString() });
+    if (!stored) return api.create({ ...change, from: new Date(now.peek()).toISOString() }).then(made);
     return api.change(stored.silence_id, { to: null, window: null, until_recovered: false, ...change });
   };
   const window = stored?.window ?? (night ? newWindow() : { ...newWindow(), start: "02:00", end: "04:00" });
   return (
-    <Dialog title={stored ? words.changeSilence : night ? words.quietNights : words.addSilence} save={save}>
-      <MatchFields words={words} of={stored?.match ?? (night ? { max_severity: medium } : {})} limit />
+    <Dialog title={stored ? words.changeSilence : night ? words.quietNights : words.addSilence} save={save} onClose={close}>
+      <MatchFields words={words} of={stored?.match ?? (night ? { max_severity: medium } : matched)} limit />
       <Select
         name="lasts"
         label={words.howLong}
@@ -53,6 +63,7 @@ export function SilenceForm({ words, of }: { words: NotificationWords; of: Silen
       {lasts.value === "hours" && <Input name="hours" of="to" label={words.hours} type="number" min={0} max={8760} step="any" required value="1" />}
       {lasts.value === "end" && <Input name="to" label={words.until} type="datetime-local" required value={localTime(stored?.to ?? now.peek() + hourMs)} />}
       {lasts.value === "window" && <WindowFields words={words} prefix="" of="window" value={window} />}
+      {children}
       <Input name="comment" label={words.comment} maxLength={500} value={stored?.comment ?? (night ? words.quietNightsComment : "")} />
       <Input name="by" label={words.by} required maxLength={100} value={stored?.by ?? name.value} />
       {asked.value && (

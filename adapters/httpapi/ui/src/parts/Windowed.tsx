@@ -56,7 +56,8 @@ export function Windowed<T>({ items, rowHeight, minWidth, gap, label, class: nam
     const top = box.top + Math.floor(chosen / columnsOf(list, minWidth, gap)) * rowHeight * zoom;
     const covered = document.querySelector(".row-head") ?? document.querySelector(".top"); // they stay at the top
     const above = (covered?.getBoundingClientRect().bottom ?? 0) + beside;
-    const below = innerHeight - rowHeight * zoom - beside;
+    const bottom = document.querySelector(".selected-bar")?.getBoundingClientRect().top ?? innerHeight;
+    const below = bottom - rowHeight * zoom - beside;
     if (top < above) scrollBy(0, top - above);
     else if (top > below) scrollBy(0, top - below);
   }, [follow]);

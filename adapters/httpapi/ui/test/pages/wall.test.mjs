@@ -201,7 +201,7 @@ test("the keys that are listed are those of the page", () =>
       return (await texts(page.locator(".keys dd"))).join(" ");
     };
     await page.locator(".tile").waitFor();
-    assert.equal(await keys(), "j k Enter a s r / p v f ? gw gi gd gc");
+    assert.equal(await keys(), "j k Enter a s r / p x v f ? gw gi gd gc");
     await page.goto(`${gateway.url}/settings`);
     await page.locator("main h1").waitFor();
     assert.equal(await keys(), "/ ? gw gi gd gc");

@@ -57,6 +57,7 @@ export const notifications = {
   anySeverity: "any",
   monitors: "Only this stream",
   anyStream: "any stream",
+  someStreams: (n: number, names: string) => `${n} streams: ${names}`,
   labels: "Only with these labels",
   labelsHint: "One a line, such as team=a. All of them must be there.",
   metadata: "Only with this metadata",

@@ -11,6 +11,7 @@ import { ended } from "./ended";
 import { room } from "./room";
 import { refusals } from "./refusals";
 import { views } from "./views";
+import { selection } from "./selection";
 
 // pages has the words of what is loaded when it is first shown.
-export const pages = { incidents, incident, signin, monitor, settings, deliveries, register, channels, ended, refusals, notifications, room, views };
+export const pages = { incidents, incident, signin, monitor, settings, deliveries, register, channels, ended, refusals, notifications, room, views, selection };

@@ -59,6 +59,8 @@ export const shell = {
     refresh: "re-sort now",
     search: "search",
     pin: "pin or unpin",
+    select: "select or no longer",
+    endSelect: "end the selection",
     view: "grid or rows",
     room: "wall for the room",
     help: "this list",

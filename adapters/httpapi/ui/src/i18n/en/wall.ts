@@ -65,6 +65,7 @@ export const wall = {
   pin: "Pin",
   unpin: "Unpin",
   late: "looked at late",
+  select: "Select",
   untold: "Nobody is told of",
   untoldHint: "no route leads alerts of these streams to anybody",
   toRoutes: "Routes",

@@ -59,6 +59,7 @@ export const notifications: NotificationWords = {
   anySeverity: "すべて",
   monitors: "対象の配信",
   anyStream: "すべての配信",
+  someStreams: (n, names) => `${n}件：${names}`,
   labels: "対象のラベル",
   labelsHint: "1行に1つ（例：team=a）。すべて一致する配信が対象です。",
   metadata: "対象のメタデータ",

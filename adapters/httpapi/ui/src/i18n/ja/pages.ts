@@ -12,5 +12,6 @@ import { ended } from "./ended";
 import { room } from "./room";
 import { refusals } from "./refusals";
 import { views } from "./views";
+import { selection } from "./selection";
 
-export const pages: PageWords = { incidents, incident, signin, monitor, settings, deliveries, register, channels, ended, refusals, notifications, room, views };
+export const pages: PageWords = { incidents, incident, signin, monitor, settings, deliveries, register, channels, ended, refusals, notifications, room, views, selection };

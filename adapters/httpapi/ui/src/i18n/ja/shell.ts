@@ -60,6 +60,8 @@ export const shell: Words["shell"] = {
     refresh: "今すぐ並べ替え",
     search: "検索",
     pin: "固定・解除",
+    select: "選択・解除",
+    endSelect: "選択を終了",
     view: "グリッド・一覧の切り替え",
     room: "大画面表示",
     help: "この一覧",

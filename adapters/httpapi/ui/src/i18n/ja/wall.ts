@@ -67,6 +67,7 @@ export const wall: Words["wall"] = {
   pin: "固定",
   unpin: "固定を解除",
   late: "確認の遅れ",
+  select: "選択",
   untold: "誰にも通知されない配信",
   untoldHint: "アラートを通知先へ送るルートがありません",
   toRoutes: "ルート",

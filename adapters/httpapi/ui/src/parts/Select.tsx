@@ -1,0 +1,44 @@
+import { computed, signal } from "@preact/signals";
+import { failure, run } from "../actions";
+import { loadPageWords, text } from "../i18n";
+import { reasonAgainst } from "../role";
+import { chosen } from "../selection";
+import { Allowed } from "./Allowed";
+
+const parts = signal<typeof import("./Selection") | null>(null); // are loaded when somebody selects
+
+// MarkOf is what stands in a tile while somebody selects.
+export type MarkOf = typeof import("./Selection").Mark | null;
+
+// mark is the checkbox of a stream; null while nobody selects.
+export const mark = computed((): MarkOf => (chosen.value && parts.value?.Mark) || null);
+
+// select begins to select, or selects a stream or no longer does.
+export function select(id?: string): void {
+  const reason = reasonAgainst("operate");
+  if (reason) failure.value = reason;
+  else
+    void run(async () => {
+      [parts.value] = await Promise.all([import("./Selection"), loadPageWords()]);
+      parts.value.toggle(id);
+    });
+}
+
+// Select is the button that begins and ends it.
+export function Select() {
+  return (
+    <span class="select">
+      <Allowed to="operate">
+        <button class="btn" type="button" aria-pressed={chosen.value !== null} onClick={() => (chosen.value ? (chosen.value = null) : select())}>
+          {text.value.wall.select}
+        </button>
+      </Allowed>
+    </span>
+  );
+}
+
+// Selected is what is done with the selected streams, on every page while it is being done.
+export function Selected() {
+  const Bar = parts.value?.Bar;
+  return Bar ? <Bar /> : null;
+}
