@@ -249,9 +249,11 @@ test("200 streams are changed by at most 5 requests at once; another page shows 
       await page.keyboard.press("g");
       await page.keyboard.press("i");
       await page.waitForURL("**/incidents");
-      const asked = new Promise((done) => page.once("dialog", (question) => (done(question.type()), question.dismiss())));
+      const asked = page.waitForEvent("dialog");
       await page.evaluate(() => void setTimeout(() => location.reload()));
-      assert.equal(await asked, "beforeunload");
+      const question = await asked;
+      assert.equal(question.type(), "beforeunload");
+      await question.dismiss();
       gateway.holding.splice(0).forEach((go) => go());
       await page.getByText("5 of 200 labelled").waitFor();
       await page.getByRole("button", { name: "Send no more" }).click();
