@@ -143,7 +143,6 @@ export interface Monitor {
   callback_url?: null; // routes alone tell somebody; left out: it has one
   untold?: boolean; // routes alone, and none leads its alerts to anybody
   channel_id?: string; // that has found or adopted it
-  paused_until?: string | null; // null: nobody has paused it
 }
 
 // Alert has the numbers that made the event of a condition's newest episode.
