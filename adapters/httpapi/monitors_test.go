@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -289,7 +290,7 @@ func TestARefusedDuplicateNamesWhatIsThereAlready(t *testing.T) { // section 3.5
 		{channel + "/batch?dry_run=true", `{"channels":[` + ofChannel + `]}`}: {registered},
 		{monitor, `{"stream_url":"x"}`}:                                       nil,
 	} {
-		expect.Equal(t, fmt.Sprint("existing_id of ", request), fmt.Sprint(existing(request[0], request[1])), fmt.Sprint(want))
+		expect.Equal(t, fmt.Sprint("existing_id of ", request), fmt.Sprint(slices.Compact(existing(request[0], request[1]))), fmt.Sprint(want)) // an error has it, and its problem
 	}
 }
 

@@ -4,7 +4,7 @@ export const ended: Words["ended"] = {
   title: "終了した配信",
   day: "日",
   outcome: "終わり方",
-  outcomes: { all: "すべて", completed: "配信終了", stopped: "監視を停止", error: "監視を断念" },
+  outcomes: { all: "すべて", completed: "配信終了", stopped: "監視を終了", error: "監視が失敗" },
   channel: "チャンネル",
   anyChannel: "すべて",
   search: "名前またはアドレス",
