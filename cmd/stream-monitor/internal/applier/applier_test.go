@@ -420,6 +420,15 @@ func TestStreamsAreMadeAndChangedAsAFileHasThem(t *testing.T) { // section 19.8
 	s.expect(changed, applier.Options{}, "", "nothing to change")
 }
 
+func TestASecretThatAFileLeavesOutStaysAlsoIfNoKeyDecryptsIt(t *testing.T) { // section 19.8
+	s := newEvening(t)
+	without := strings.Replace(evening, `, config: {http_headers: {authorization: "Bearer ${SLACK_TOKEN}"}}`, "", 1)
+	without = strings.Replace(without, `    callback_url: "https://example.com/hook?token=${HOOK_TOKEN}"`+"\n", "", 1)
+	s.expect(without, applier.Options{}, "", "nothing to change")
+	s.store.Exec(t, `UPDATE monitors SET stream_secret = 'x' WHERE stream_url LIKE 'hls+%'`)
+	s.expect(without, applier.Options{}, "", "nothing to change")
+}
+
 func TestStreamsOfAFileAreStoppedOnlyIfThatIsMeant(t *testing.T) { // section 19.8
 	s := newEvening(t)
 	s.create("/monitors", `{"stream_url": "https://youtu.be/CCCCCCCCCCC", "callback_url": null}`)
@@ -455,7 +464,9 @@ func TestWhatHasEndedIsNotRegisteredAgain(t *testing.T) { // section 19.8
 	s.env["HOOK_TOKEN"] = "hook-1"
 	s.expect(later, applier.Options{}, `+ monitor "https://www.youtube.com/watch?v=AAAAAAAAAAA"`, "1 changes made")
 	s.end("AAAAAAAAAAA") // before its start
-	s.expect(later, applier.Options{}, "", "nothing to change")
+	for _, start := range []string{"2999-01-01", "2020-01-01"} {
+		s.expect(strings.Replace(later, "2999-01-01", start, 1), applier.Options{}, "", "nothing to change")
+	}
 	s.expect(strings.Replace(later, "2999-01-01", "2999-01-02", 1), applier.Options{}, `+ monitor "https://www.youtube.com/watch?v=AAAAAAAAAAA"`, "1 changes made")
 }
 
