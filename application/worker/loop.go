@@ -225,7 +225,7 @@ func (l *loop) adopt(a monitor.Assignment) {
 	l.step(watch.RulesChanged{Rules: l.rules(a)})
 	if l.watcher.Report().Paused {
 		l.lanes.canceller()()
-		l.captures = capture.Tracker{}
+		l.collector.Add(l.captures.Pause()...)
 	}
 }
 

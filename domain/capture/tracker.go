@@ -101,6 +101,25 @@ func (t *Tracker) handleEvent(now time.Time, e event.Event) (jobs []Job) {
 	return jobs
 }
 
+// Pause ends all captures, because nobody looks at the stream any more (section 16.9): those of alerts with the media that are there,
+// of which nothing more is fetched, and the others without a trace.
+func (t *Tracker) Pause() (jobs []Job) {
+	for _, p := range t.episodes {
+		step := Discard
+		if p.alert != "" {
+			step = Complete
+		}
+		if p.complete || p.collectedTo.IsZero() {
+			continue
+		}
+		job := t.job(p, step)
+		job.Fetch = false
+		jobs = append(jobs, job)
+	}
+	*t = Tracker{}
+	return jobs
+}
+
 // follow begins and ends episodes as the conditions do, and collects their media.
 func (t *Tracker) follow(open []watch.OpenCondition) (jobs []Job) {
 	for _, p := range slices.Clone(t.episodes) {

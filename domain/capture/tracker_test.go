@@ -366,3 +366,27 @@ func TestARenewedURLReplacesTheSegmentsOfItsTime(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
+
+func TestAPauseEndsEveryCapture(t *testing.T) { // section 16.9
+	var tracker capture.Tracker
+	steps := []step{{now: 104, open: black(100, 104, false)}, {now: 106, open: black(100, 106, true), events: alert(100)}}
+	for _, s := range steps {
+		tracker.Step(at(s.now), s.input())
+	}
+	jobs := tracker.Pause()
+	if len(jobs) != 1 || jobs[0].Step != capture.Complete || jobs[0].EventID != "alert" || jobs[0].Fetch {
+		t.Errorf("of an alert follow %+v", jobs)
+	}
+	after := step{now: 300, open: black(298, 300, false)}
+	if jobs := tracker.Step(at(after.now), after.input()); len(jobs) > 0 && jobs[0].Step != capture.Collect {
+		t.Errorf("after the pause follow %+v", jobs)
+	}
+	tracker = capture.Tracker{}
+	tracker.Step(at(104), step{now: 104, open: black(100, 104, false)}.input())
+	if jobs := tracker.Pause(); len(jobs) != 1 || jobs[0].Step != capture.Discard || jobs[0].Key == "" {
+		t.Errorf("of what was not alerted follow %+v", jobs)
+	}
+	if jobs := tracker.Pause(); len(jobs) > 0 {
+		t.Errorf("of a second pause follow %+v", jobs)
+	}
+}
