@@ -4,6 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
+	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
@@ -106,9 +109,35 @@ func TestAPausedStreamIsNotLookedAt(t *testing.T) { // 16.9
 					name += ", ended by hand"
 				}
 				t.Run(name, func(t *testing.T) {
-					scenario(t, c.set...).from(10).pause(c.pause, byHand, restarts...).until(c.until).expect(c.events)
+					w := scenario(t, c.set...).from(10).pause(c.pause, byHand, restarts...).until(c.until).expect(c.events)
+					for _, s := range w.signals {
+						if began := at(c.pause.from); s.StartedAt.Before(began) && s.EndedAt.After(began) {
+							t.Errorf("signalled is the end of what the pause has ended: %+v", s)
+						}
+					}
 				})
 			}
 		}
 	}
+}
+
+// TestAPauseIsQuietWhateverIsObserved pauses any stream at any time. pause checks that nothing is emitted or begun.
+func TestAPauseIsQuietWhateverIsObserved(t *testing.T) { // 16.9
+	const end = 1200
+	rapid.Check(t, func(r *rapid.T) {
+		w := anyWorld(r, t, end).from(rapid.Float64Range(0, end/2).Draw(r, "watched from"))
+		w.until(w.now + moment(r, "paused after", end/2))
+		if !w.over {
+			w.pause(span{w.now, w.now + 1 + moment(r, "paused for", end)}, rapid.Bool().Draw(r, "ended by hand"))
+		}
+		w.until(w.now + end)
+		if t.Failed() {
+			r.Fatal("see above")
+		}
+		for _, typ := range []event.Type{event.StreamStarted, event.StreamEnded} {
+			if n := w.emitted(typ); n > 1 {
+				r.Fatalf("%s was emitted %d times", typ, n)
+			}
+		}
+	})
 }
