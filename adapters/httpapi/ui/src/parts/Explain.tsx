@@ -93,7 +93,7 @@ function Answer({ words, routing, of }: { words: NotificationWords; routing: Rou
             <b class="wrap" dir="auto">
               {isDefault(route.route_id) ? words.isDefault : route.name}
             </b>
-            <span>{route.result === "not_reached" ? words.notReached : reasonsText(words, route.reasons) || (route.result === "matched" ? words.matched : words.notMatched)}</span>
+            <span>{route.result === "not_reached" ? words.notReached : route.reasons.length > 0 ? <Reasons words={words} of={route.reasons} /> : route.result === "matched" ? words.matched : words.notMatched}</span>
           </li>
         ))}
       </ul>
@@ -114,16 +114,22 @@ function Answer({ words, routing, of }: { words: NotificationWords; routing: Rou
   );
 }
 
-// reasonsText names what did not fit; if everything did, all of it.
-function reasonsText(words: NotificationWords, reasons: Reason[]): string {
-  const wrong = reasons.filter((r) => !r.ok);
+// Reasons name what did not fit; if everything did, all of it.
+function Reasons({ words, of }: { words: NotificationWords; of: Reason[] }) {
+  const wrong = of.filter((r) => !r.ok);
   const say = ({ criterion, wanted, got, ok }: Reason) => {
     const [kind, ...name] = criterion.split(".");
     const path = name.join(".");
     const about = kind === "labels" ? words.criteria.label(path) : kind === "metadata" ? metadataWord(path) : ((words.criteria as Record<string, unknown>)[criterion] ?? criterion);
     return words.reason(String(about), valueText(criterion, wanted), valueText(criterion, got), ok);
   };
-  return (wrong.length > 0 ? wrong : reasons).map(say).join(text.value.common.listComma);
+  return (
+    <>
+      {(wrong.length > 0 ? wrong : of).map((r, i) => (
+        <bdi key={r.criterion}>{(i > 0 ? text.value.common.listComma : "") + say(r)}</bdi>
+      ))}
+    </>
+  );
 }
 
 // valueText writes the values of a criterion as the page does elsewhere.

@@ -92,7 +92,7 @@ export const monitor = {
   none: "none",
   changeTitle: "Change how it is watched",
   changeHint: "The worker adopts it within about 10 s, without a gap in the watch.",
-  unchanged: "left as it is; the API never tells it",
+  unchanged: "left as it is; it is never shown",
   fields: {
     check_interval_sec: "Look every, s",
     blackout_threshold_sec: "Black: alert after, s",

@@ -94,7 +94,7 @@ export const monitor: Words["monitor"] = {
   none: "なし",
   changeTitle: "監視の設定を変更",
   changeHint: "変更は約10秒以内に、監視を止めずに反映されます。",
-  unchanged: "変更しない（APIは現在の値を返しません）",
+  unchanged: "変更しない（現在の値は表示されません）",
   fields: {
     check_interval_sec: "確認の間隔（秒）",
     blackout_threshold_sec: "真っ黒のアラートまで（秒）",
