@@ -48,6 +48,8 @@ ALTER TABLE monitors
     ADD COLUMN last_observed_at TIMESTAMPTZ,
     -- When it ended; an ended monitor keeps answering with it (decision A6).
     ADD COLUMN ended_at         TIMESTAMPTZ,
+    -- The channel that has found or adopted it; NULL: none.
+    ADD COLUMN channel_id       UUID,
     -- The file that keeps it (section 19.8); '': none does.
     ADD COLUMN owner            TEXT NOT NULL DEFAULT '',
     -- By which people call its stream (section 16.6).
@@ -80,6 +82,8 @@ CREATE INDEX idx_monitors_reserved ON monitors (reserved_until)
 CREATE INDEX idx_monitors_ended ON monitors (ended_at, id) WHERE ended_at IS NOT NULL;
 -- Ended streams, the newest first, by how they ended (section 16.6); one day of them is found by idx_monitors_ended.
 CREATE INDEX idx_monitors_outcome ON monitors (status, ended_at, id) WHERE ended_at IS NOT NULL;
+-- What has ended of a channel, the newest first (section 16.6).
+CREATE INDEX idx_monitors_ended_of_channel ON monitors (channel_id, ended_at, id) WHERE channel_id IS NOT NULL;
 -- The earlier streams of a channel that had a planned start (section 16.7). A name may be longer than an index takes.
 CREATE INDEX idx_monitors_channel ON monitors (left(metadata ->> 'channel_name', 100), ended_at)
     WHERE ended_at IS NOT NULL AND config ->> 'scheduled_start_time' IS NOT NULL;

@@ -55,10 +55,6 @@ CREATE TABLE channel_events (
 CREATE INDEX idx_channel_events_channel ON channel_events (channel_id, created_at);
 CREATE INDEX idx_channel_events_created ON channel_events (created_at);
 
--- The channel that has found or adopted it; NULL: none.
-ALTER TABLE monitors ADD COLUMN channel_id UUID;
--- What has ended of a channel, the newest first (section 16.6).
-CREATE INDEX idx_monitors_ended_of_channel ON monitors (channel_id, ended_at, id) WHERE channel_id IS NOT NULL;
 -- Which of the broadcasts that come and go under its URL its worker watches; '': not known yet, or there is one only.
 ALTER TABLE monitors ADD COLUMN broadcast TEXT NOT NULL DEFAULT '';
 -- The stream that a monitor was registered for.
