@@ -6,19 +6,19 @@ import { detectors, detectorWords } from "../detectors";
 import { text } from "../i18n";
 import { readSilenced } from "../silenced";
 import { monitors, now } from "../store";
-import { clockDay, fromLocalInput, toLocalInput, wholeDuration, zone } from "../time";
+import { clockDay, wholeDuration, zone } from "../time";
 import type { Config, Detectors } from "../types";
 import { start } from "./BulkRun";
 import { Field } from "./ChangeForm";
 import { DetectorFields } from "./DetectorFields";
 import { Checks, Dialog, Input, Select } from "./Dialog";
+import { PauseFields, pauseEnd, usualPause } from "./PauseForm";
 import { SilenceForm } from "./SilenceForm";
 import { Streams } from "./Streams";
 
 type Kind = Action["kind"];
 
 const minuteMs = 60_000;
-const pauses = [15, 60, 240]; // minutes that are offered
 const mostSilenced = 100; // streams that one silence can name
 
 interface Props {
@@ -67,7 +67,7 @@ export function BulkForm({ kind, ids, close }: Props) {
   return (
     <Dialog title={words.titles[kind]} submit={words.submit[kind](n)} save={save} onClose={close}>
       <div class="bulk-fields" onInput={(e) => kind !== "change" && read((e.target as HTMLInputElement).form!)}>
-        {kind === "pause" && <PauseFields minutes={typed.value.get("minutes") as string | null} />}
+        {kind === "pause" && <PauseFields />}
         {kind === "move" && <MoveFields />}
         {kind === "change" && <ThresholdFields running={running.value} change={(of) => (running.value = of)} />}
         {kind === "label" && <LabelFields ids={[...ids]} set={typed.value.get("how") !== "remove"} />}
@@ -92,7 +92,7 @@ const numberOf = (id: string) => monitors.get(id)?.number ?? Infinity;
 // usual is what the fields have at first, as far as it is said what will happen.
 function usual(): FormData {
   const form = new FormData();
-  form.set("minutes", "60");
+  form.set("minutes", usualPause);
   return form;
 }
 
@@ -109,7 +109,7 @@ function actionOf(kind: Kind, form: FormData, running: Detectors): Action {
   const field = (name: string) => form.get(name)?.toString().trim() ?? "";
   switch (kind) {
     case "pause":
-      return { kind, until: field("until") ? (fromLocalInput(field("until")) ?? "") : new Date(now.peek() + Number(field("minutes")) * minuteMs).toISOString() };
+      return { kind, until: pauseEnd(form) };
     case "move":
       return { kind, ms: Number(field("minutes")) * minuteMs * (field("way") === "earlier" ? -1 : 1) };
     case "change":
@@ -135,16 +135,6 @@ function refusalOf(kind: Kind, form: FormData, { changes }: Plan, running: Detec
   if (kind === "silence") return words.tooMany(mostSilenced);
   if (kind === "change" && Object.keys(configOf(form, running)).length === 0) return words.nothingTyped;
   return undefined;
-}
-
-function PauseFields({ minutes }: { minutes: string | null }) {
-  const words = text.value.selection;
-  return (
-    <div class="form-grid">
-      <Select name="minutes" label={words.howLong} value="60" options={[...pauses.map((n): [string, string] => [String(n), wholeDuration(n * 60)]), ["", words.untilATime]]} />
-      {minutes === "" && <Input name="until" label={words.until} type="datetime-local" required value={toLocalInput(new Date(now.peek() + 60 * minuteMs).toISOString()).slice(0, 16)} />}
-    </div>
-  );
 }
 
 function MoveFields() {

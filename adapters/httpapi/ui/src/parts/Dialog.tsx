@@ -61,8 +61,8 @@ interface InputProps {
   required?: boolean;
   placeholder?: string;
   maxLength?: number;
-  min?: number;
-  max?: number;
+  min?: number | string;
+  max?: number | string;
   step?: number | "any";
 }
 

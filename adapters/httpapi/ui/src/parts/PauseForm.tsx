@@ -2,44 +2,43 @@ import { useSignal } from "@preact/signals";
 import { monitors as api } from "../api";
 import { text } from "../i18n";
 import { now } from "../store";
-import { toLocalInput } from "../time";
-import { Dialog, Select, typed } from "./Dialog";
+import { fromLocalInput, toLocalInput, wholeDuration } from "../time";
+import { Dialog, Input, Select, typed } from "./Dialog";
 
 const minuteMs = 60_000;
 const longestMs = 7 * 24 * 60 * minuteMs;
+export const usualPause = "60"; // minutes
+const pauses = ["15", usualPause, "240"];
 
-// PauseForm pauses a stream for some minutes, or until a time in the viewer's zone.
+// PauseForm pauses one stream.
 export function PauseForm({ id, onClose }: { id: string; onClose: () => void }) {
   const words = text.value.monitor;
-  const lasts = useSignal("15");
-  const local = (at: number) => toLocalInput(new Date(at).toISOString()).slice(0, 16);
-  const save = (form: FormData) => {
-    const until = lasts.value === "until" ? Date.parse(typed(form, "until")) : now.peek() + Number(lasts.value) * minuteMs;
-    return api.change(id, { paused_until: new Date(until).toISOString() });
-  };
   return (
-    <Dialog title={words.pauseTitle} submit={words.pauseSubmit} save={save} onClose={onClose}>
-      <p class="hint">{words.pauseHint}</p>
-      <Select
-        name="lasts"
-        label={words.pauseFor}
-        value={lasts.value}
-        options={[
-          ["15", words.minutes15],
-          ["60", words.hour1],
-          ["until", words.untilTime],
-        ]}
-        onChange={(value) => (lasts.value = value)}
-      />
-      {lasts.value === "until" && (
-        <div class="field">
-          <label for="field-until">{words.pauseUntil}</label>
-          <input id="field-until" name="until" class="input" type="datetime-local" required min={local(now.peek() + minuteMs)} max={local(now.peek() + longestMs - minuteMs)} defaultValue={local(now.peek() + 60 * minuteMs)} aria-describedby="field-until-hint" />
-          <p class="hint" id="field-until-hint">
-            {words.pauseMost}
-          </p>
-        </div>
-      )}
+    <Dialog title={words.pauseTitle} submit={words.pauseSubmit} save={(form) => api.change(id, { paused_until: pauseEnd(form) })} onClose={onClose}>
+      <PauseFields />
     </Dialog>
   );
+}
+
+// PauseFields ask until when nobody looks: for some minutes, or until a time in the viewer's zone.
+export function PauseFields() {
+  const words = text.value.notifications;
+  const { pauseHint, pauseMost } = text.value.monitor;
+  const minutes = useSignal(usualPause);
+  const inMs = (ms: number) => toLocalInput(new Date(now.peek() + ms).toISOString()).slice(0, 16);
+  return (
+    <>
+      <p class="hint">{pauseHint}</p>
+      <div class="form-grid">
+        <Select name="minutes" of="paused_until" label={words.howLong} value={minutes.value} options={[...pauses.map((n) => [n, wholeDuration(Number(n) * 60)] as const), ["", words.untilATime]]} onChange={(value) => (minutes.value = value)} />
+        {minutes.value === "" && <Input name="until" of="paused_until" label={words.until} hint={pauseMost} type="datetime-local" required min={inMs(minuteMs)} max={inMs(longestMs - minuteMs)} value={inMs(60 * minuteMs)} />}
+      </div>
+    </>
+  );
+}
+
+// pauseEnd reads PauseFields; empty: what is typed is no time.
+export function pauseEnd(form: FormData): string {
+  const minutes = Number(typed(form, "minutes"));
+  return minutes > 0 ? new Date(now.peek() + minutes * minuteMs).toISOString() : (fromLocalInput(typed(form, "until")) ?? "");
 }

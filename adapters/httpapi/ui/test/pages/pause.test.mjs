@@ -27,12 +27,12 @@ test("a stream is paused for a while or until a time, and resumed", () =>
     assert.deepEqual(await barriers(page), []);
     await dialog.getByRole("button", { name: "Pause", exact: true }).click();
     await page.getByRole("button", { name: "Resume now" }).waitFor();
-    assert.ok(Math.abs(Date.parse(sent[0].paused_until) - Date.now() - 15 * minuteMs) < minuteMs, sent[0].paused_until);
+    assert.ok(Math.abs(Date.parse(sent[0].paused_until) - Date.now() - 60 * minuteMs) < minuteMs, sent[0].paused_until);
     await page.locator("h1").getByText(/^paused until .*\d\d:\d\d$/).waitFor();
     await page.getByRole("button", { name: "Resume now" }).click();
     await page.getByRole("button", { name: "Pause…" }).click();
     assert.deepEqual(sent[1], { paused_until: null });
-    await dialog.getByLabel("How long").selectOption("until");
+    await dialog.getByLabel("How long").selectOption("until a time");
     const until = new Date(Math.ceil(Date.now() / minuteMs) * minuteMs + 50 * minuteMs);
     await dialog.getByLabel("Until").fill(await page.evaluate((at) => new Date(at - new Date(at).getTimezoneOffset() * 60_000).toISOString().slice(0, 16), until.getTime()));
     await page.keyboard.press("Enter");
