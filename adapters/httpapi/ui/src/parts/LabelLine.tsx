@@ -1,4 +1,5 @@
 import type { Labelled } from "../labels";
+import { isolated } from "../title";
 
 // LabelLine shows the labels of a stream within a line.
 export function LabelLine({ of }: { of: Labelled | null | undefined }) {
@@ -6,7 +7,7 @@ export function LabelLine({ of }: { of: Labelled | null | undefined }) {
   if (labels.length === 0) return null;
   return (
     <small class="label-line" dir="auto">
-      {labels.map(([name, value]) => `${name}: ${value}`).join(" · ")}
+      {labels.map(([name, value]) => `${name}: ${isolated(value)}`).join(" · ")}
     </small>
   );
 }
