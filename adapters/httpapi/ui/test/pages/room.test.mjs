@@ -11,7 +11,7 @@ const fill = (count, ...incidents) => (gateway) => {
 const began = (n) => new Date(Date.now() - n * 60_000).toISOString();
 const black = (n, more = {}) => incident(n, { conditions: incident(n).conditions.map((c) => ({ ...c, last_started_at: began(n) })), ...more });
 const taken = { acknowledged_by: "Ann", acknowledged_at: began(0), acknowledged_severity: 3 };
-const screen = { viewport: { width: 1920, height: 1080 }, reducedMotion: "reduce" };
+const screen = { viewport: { width: 1920, height: 1080 } };
 const names = (page) => page.locator(".room-tile .room-name").evaluateAll((all) => all.map((e) => e.textContent));
 const room = async (page, gateway, query = "") => {
   await page.goto(`${gateway.url}/?view=room${query}`);

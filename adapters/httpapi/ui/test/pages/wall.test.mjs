@@ -225,7 +225,7 @@ test("labels filter and group the wall, are in its address, and a browser keeps 
       await page.waitForURL("**/?group=team&label=team%3Aeven");
       await shown(1, 1);
       assert.deepEqual(await tileNames(page), ["Channel 2"]);
-      assert.match(await page.locator(".tile .label-line").textContent(), /show: 朝の番組 <b>/);
+      assert.match(await page.locator(".tile .label-line").textContent(), /show: \u2068朝の番組 <b>\u2069/);
       assert.deepEqual(await texts(page.locator(".counts a b")), ["1", "0", "0", "0", "1", "0"]);
 
       await page.getByRole("button", { name: "Views" }).click();

@@ -29,7 +29,7 @@ after(() => browser.close());
 // visit runs a test with a page that is not signed in. What a page must never do fails the test: an error, a refusal by
 // the Content-Security-Policy, a dialog, a request to another host.
 export async function visit(run, { elsewhere, ...options } = {}) {
-  const context = await browser.newContext({ baseURL: gateway, viewport: { width: 1400, height: 900 }, locale: "en-GB", timezoneId: "Asia/Tokyo", ...options });
+  const context = await browser.newContext({ baseURL: gateway, viewport: { width: 1400, height: 900 }, locale: "en-GB", timezoneId: "Asia/Tokyo", reducedMotion: "reduce", ...options });
   context.setDefaultTimeout(180_000); // browsers, gateway and streams share two cores
   const problems = [];
   context.on("weberror", (e) => problems.push(e.error().stack));
