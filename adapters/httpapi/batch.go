@@ -128,7 +128,7 @@ func (h registrationHandlers) batchBody(c *gin.Context, dryRun bool, requests []
 			if canonical, err := monitor.ParseStreamURL(given); err == nil {
 				given = string(canonical) // without its secret
 			}
-			shown = batchResultBody{Index: i, StreamURL: given, Error: new(newErrorDetail(refusal))}
+			shown = batchResultBody{Index: i, StreamURL: given, MonitorID: m.ID, Error: new(newErrorDetail(refusal))}
 		}
 		body.Results = append(body.Results, shown)
 	}

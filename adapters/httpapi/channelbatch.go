@@ -58,7 +58,11 @@ func (h channelHandlers) registerBatch(c *gin.Context) error {
 		if r.Err != nil {
 			refusal := h.callerError(c, r.Err)
 			body.Refused++
-			body.Results = append(body.Results, channelBatchResultBody{Index: n, Channel: all[n].Address, Error: new(newErrorDetail(refusal))})
+			refused := channelBatchResultBody{Index: n, Channel: all[n].Address, Error: new(newErrorDetail(refusal))}
+			if r.Registered {
+				refused.ChannelID = r.Channel.ID
+			}
+			body.Results = append(body.Results, refused)
 			continue
 		}
 		shown := channelBatchResultBody{Index: n, Channel: string(r.Channel.Address)}

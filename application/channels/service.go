@@ -129,7 +129,7 @@ type Registration struct {
 
 // BatchResult is the channel of a Registration, or why it is refused.
 type BatchResult struct {
-	Channel channel.Channel
+	Channel channel.Channel // if Err is not nil, at most the ID of the one that Registered speaks of
 	Err     error
 
 	// Registered says that the channel was registered already, and Changed what the registration has changed of it.
@@ -194,6 +194,7 @@ func (s *Service) update(ctx context.Context, id string, ch Change, dryRun bool)
 		return BatchResult{c, err, true, changed}
 	}
 	c, err = s.Change(ctx, id, ch)
+	c.ID = id
 	return BatchResult{c, err, true, changed}
 }
 

@@ -14,7 +14,7 @@ const MaxBatch = 100
 
 // BatchResult is the answer to one registration of a batch.
 type BatchResult struct {
-	Monitor monitor.Monitor // as Register returns it; zero if Err is not nil
+	Monitor monitor.Monitor // as Register returns it; if Err is not nil, at most the ID of the one that Watched speaks of
 	Err     error           // as Register returns it
 
 	// Watched says that an active monitor watches the stream already, and Changed what the request has changed of it.

@@ -130,6 +130,7 @@ func (ed *Editor) update(ctx context.Context, id monitor.ID, c Change, dryRun bo
 		r.Changed = monitor.Differences(before, after)
 		return dryRun || len(r.Changed) == 0, nil
 	})
+	r.Monitor.ID = id
 	return r
 }
 

@@ -452,6 +452,25 @@ func TestStreamsOfAFileAreStoppedOnlyIfThatIsMeant(t *testing.T) { // section 19
 + monitor "hls+https://live.example.com/a"`, "3 changes made")
 }
 
+func TestPruneLeavesAChannelThatTheFileNamesByAnotherAddress(t *testing.T) { // section 19.8
+	s := newSystem(t)
+	const byHandle = `
+owner: ops/evening.yaml
+channels: [{channel: "@example", callback_url: https://example.com/hook}]`
+	s.expect(byHandle, applier.Options{}, `+ channel "https://www.youtube.com/@example"`, "1 changes made")
+	s.store.Exec(t, `UPDATE channels SET source_id = 'UC0123456789012345678901'`)
+	byID := strings.Replace(byHandle, "@example", "https://www.youtube.com/channel/UC0123456789012345678901", 1)
+	prune := applier.Options{Prune: true, Yes: true}
+	s.expect(byID, prune, "", "nothing to change")
+	// So it is if the dry run refuses the change, because the routes for it are made by the same run.
+	_, routes, _ := strings.Cut(evening, "destinations:")
+	routes, _, _ = strings.Cut(routes, "channels:")
+	s.expect(strings.Replace(byID, "https://example.com/hook", "null", 1)+"\ndestinations:"+routes, prune, `
++ destination "operations"
+~ default route: destinations, owner
+~ channel "https://www.youtube.com/channel/UC0123456789012345678901"`, "3 changes made")
+}
+
 func TestWhatHasEndedIsNotRegisteredAgain(t *testing.T) { // section 19.8
 	s := newEvening(t)
 	s.end("AAAAAAAAAAA")

@@ -143,9 +143,9 @@ func (b *batch) do(n int) func(context.Context) error {
 
 // compareWatched finds the changes of channels and monitors. Their routes come first, and what is stopped makes room.
 func (p *plan) compareWatched(ctx context.Context) error {
-	for _, of := range watchedLists {
-		p.pruneWatched(of)
-	}
+	var batches []*batch
+	var answers [][]apiclient.BatchResult // of a dry run, for each batch
+	inFile := map[string]bool{}           // the IDs of what the file has
 	for _, of := range watchedLists {
 		for some := range slices.Chunk(p.file.Watched[of.name], batchSize) {
 			b := &batch{plan: p, list: of, all: some}
@@ -157,14 +157,26 @@ func (p *plan) compareWatched(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			for n, r := range results {
-				p.planRegistration(b, n, r)
+			batches, answers = append(batches, b), append(answers, results)
+			for _, r := range results {
+				inFile[idOf(r)] = true
 			}
+		}
+	}
+	for _, of := range watchedLists {
+		p.pruneWatched(of, inFile)
+	}
+	for i, b := range batches {
+		for n, r := range answers[i] {
+			p.planRegistration(b, n, r)
 		}
 	}
 	slices.Sort(p.problems)
 	return nil
 }
+
+// idOf returns the ID of what the gateway has of a registration; empty: it is new, or has ended.
+func idOf(r apiclient.BatchResult) string { return string(r.MonitorID) + r.ChannelID }
 
 // planRegistration plans what a dry run says of a registration.
 func (p *plan) planRegistration(b *batch, n int, r apiclient.BatchResult) {
@@ -181,8 +193,12 @@ func (p *plan) planRegistration(b *batch, n int, r apiclient.BatchResult) {
 	case r.Error == nil:
 	case r.Error.Code == monitor.Ended, r.Error.Code == channels.Stopped:
 		p.over = append(p.over, name)
-	case r.Error.Code == monitor.NobodyTold && p.changesRoutes(), r.Error.Code == monitor.MaxMonitorsExceeded && p.stops() > 0:
-		p.changes = append(p.changes, change{sign: '+', name: name, do: b.do(n)}) // what comes before may make it possible
+	case r.Error.Code == monitor.NobodyTold && p.changesRoutes(), r.Error.Code == monitor.MaxMonitorsExceeded && p.stops() > 0: // what comes before may make it possible
+		sign := byte('+')
+		if idOf(r) != "" {
+			sign = '~'
+		}
+		p.changes = append(p.changes, change{sign: sign, name: name, do: b.do(n)})
 	default:
 		p.problems = append(p.problems, fmt.Sprintf("%s: %s", name, r.Error.Message))
 	}
@@ -203,11 +219,11 @@ func (p *plan) stops() (count int) {
 	return count
 }
 
-// pruneWatched stops what the file has kept and has no more. It loses its owner first: what the file gets back later is registered anew.
-func (p *plan) pruneWatched(of watchedList) {
+// pruneWatched stops what the file has kept and has no more: whose ID is not in inFile. The gateway knows a channel by other addresses,
+// too. It loses its owner first: what the file gets back later is registered anew.
+func (p *plan) pruneWatched(of watchedList, inFile map[string]bool) {
 	for _, stored := range slices.Backward(p.current.watched[of.name]) { // as they were registered
-		isKept := func(r Registration) bool { return r.Place == stored.Place }
-		if slices.ContainsFunc(p.file.Watched[of.name], isKept) || p.isSpared(stored.Owner) {
+		if inFile[stored.ID] || p.isSpared(stored.Owner) {
 			continue
 		}
 		path := "/api/v1/" + of.name + "/" + stored.ID
