@@ -30,7 +30,8 @@ ALTER TABLE monitors
     ADD COLUMN place            VARCHAR(63) NOT NULL DEFAULT '',
     -- A reservation has no worker before this time (decision A10); NULL: it is none, or has been promoted.
     ADD COLUMN reserved_until   TIMESTAMPTZ,
-    -- Until when nobody looks at the stream (section 16.9), and who asked for it; NULL: nobody ever. It may have passed.
+    -- Since and until when nobody looks at the stream (section 16.9), and who asked for it; NULL: nobody ever. The end may have passed.
+    ADD COLUMN paused_since     TIMESTAMPTZ,
     ADD COLUMN paused_until     TIMESTAMPTZ,
     ADD COLUMN paused_by        TEXT NOT NULL DEFAULT '',
     -- When the newest report of the newest generation was made, by its worker's clock.

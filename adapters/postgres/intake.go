@@ -108,7 +108,7 @@ func (r *queuedReport) accept(m lockedMonitor) (f found, accepted bool) {
 		paused = m.paused
 	}
 	if r.report.Paused = paused; paused {
-		r.report = r.report.InPause()
+		r.report = r.report.InPause(m.pausedSince)
 	}
 	f = found{monitor: m, report: &r.report, events: r.report.Events}
 	r.answer, r.err = monitor.Answer{Order: monitor.Run, Revision: m.revision, ThumbnailWanted: m.watched, OfficialState: m.official, IngestState: m.ingest}, nil
@@ -124,6 +124,9 @@ func (r *queuedReport) accept(m lockedMonitor) (f found, accepted bool) {
 			r.answer.Order = monitor.Stop
 			f.ended = &incident.MonitorEnded{At: r.report.At, Failed: r.report.Status == monitor.Failed}
 		}
+	}
+	if paused && f.ended == nil && len(f.events) > 0 {
+		f.paused = &incident.Paused{By: m.pausedBy} // what began before the pause has ended with it
 	}
 	return f, !m.callbackFailed()
 }

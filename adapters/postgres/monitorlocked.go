@@ -36,9 +36,11 @@ type lockedMonitor struct {
 	official    *monitor.OfficialState
 	ingest      *monitor.IngestState
 	pausedUntil time.Time // the end of the newest pause; zero: there was none
-	paused      bool      // it has not
+	pausedSince time.Time // the beginning of that pause; zero: there was none
+	pausedBy    string    // who asked for it; empty: unknown
+	paused      bool      // the newest pause has not ended
 	parked      bool      // its history and its incidents are not stored at present: see orPark
-	wasParked   bool      // they were not
+	wasParked   bool      // they were not stored before this transaction
 }
 
 // selectLocked reads what lockMonitor and lockMonitors return.
@@ -46,7 +48,7 @@ var selectLocked = `
 	SELECT id, status, reason, generation, place, reserved_until IS NOT NULL AS reserved, blind_since IS NOT NULL AS blind, reported_at,
 	       COALESCE(reported_at, seen_at) AS seen_at, stream_url, callback_url = '' AS no_callback, metadata_text, labels, stream_status, health_video, health_audio, health_conditions, health_renditions, last_error, revision,
 	       ` + thumbnailWanted + ` AS watched, ` + youngOfficialState + ` AS official, ` + ingestState + ` AS ingest,
-	       paused_until, COALESCE(paused_until > now(), false) AS paused,
+	       paused_until, paused_since, paused_by, COALESCE(paused_until > now(), false) AS paused,
 	       COALESCE(record_tried_at > now() - ` + parkedFor + `, false) AS parked, record_parked_since IS NOT NULL AS was_parked
 	FROM monitors`
 
@@ -79,10 +81,10 @@ func scanLocked(ctx context.Context, tx *sqlx.Tx, query string, arg any) (all []
 		var m lockedMonitor
 		var metadata sql.NullString
 		var conditions, renditions, official, ingest []byte
-		var reportedAt, seenAt, pausedUntil sql.NullTime
+		var reportedAt, seenAt, pausedUntil, pausedSince sql.NullTime
 		if err := rows.Scan(&m.id, &m.status, &m.reason, &m.generation, &m.runtimeID, &m.reserved, &m.visible.Blind, &reportedAt,
 			&seenAt, &m.streamURL, &m.noCallback, &metadata, &m.labels, &m.visible.StreamStatus, &m.visible.Video, &m.visible.Audio, &conditions, &renditions, &m.visible.LastError, &m.revision,
-			&m.watched, &official, &ingest, &pausedUntil, &m.paused, &m.parked, &m.wasParked); err != nil {
+			&m.watched, &official, &ingest, &pausedUntil, &pausedSince, &m.pausedBy, &m.paused, &m.parked, &m.wasParked); err != nil {
 			return nil, err
 		}
 		m.visible.Status = m.status
@@ -98,7 +100,8 @@ func scanLocked(ctx context.Context, tx *sqlx.Tx, query string, arg any) (all []
 				return nil, err
 			}
 		}
-		m.metadata, m.reportedAt, m.seenAt, m.pausedUntil = []byte(metadata.String), timeOrZero(reportedAt), timeOrZero(seenAt), timeOrZero(pausedUntil)
+		m.metadata, m.reportedAt, m.seenAt = []byte(metadata.String), timeOrZero(reportedAt), timeOrZero(seenAt)
+		m.pausedSince, m.pausedUntil = timeOrZero(pausedSince), timeOrZero(pausedUntil)
 		all = append(all, m)
 	}
 	return all, rows.Err()

@@ -49,6 +49,7 @@ func (s *SettingsStore) UpdateSettings(ctx context.Context, m monitor.Monitor, p
 				metadata_text  = $5,
 				labels         = CAST($9 AS jsonb),
 				owner          = $10,
+				paused_since   = CASE WHEN CAST($11 AS timestamptz) IS NULL OR paused_until > now() THEN paused_since ELSE now() END,
 				paused_until   = COALESCE(CAST($11 AS timestamptz), CASE WHEN paused_until > now() THEN now() ELSE paused_until END),
 				paused_by      = $12,
 				stream_secret  = CASE WHEN $7 THEN stream_secret ELSE $8 END,

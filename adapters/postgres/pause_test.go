@@ -84,8 +84,9 @@ func TestAPauseIsRecordedBeforeTheWorkerHearsOfIt(t *testing.T) { // section 16.
 	if check(t, err); log[len(log)-1].Kind != incident.WasPaused {
 		t.Errorf("its log is %+v", log)
 	}
-	send(0, blind, recovery(detector.Blackout, onset, time.Now()), trouble(detector.Silence, onset)) // the worker has not heard of it
-	send(1, func(r *monitor.Report) { r.Paused = true }, trouble(detector.Silence, onset))           // it has, and this had waited
+	made := time.Now().Add(-29 * time.Second)                                                       // its threshold is reached in the pause
+	send(0, blind, recovery(detector.Blackout, onset, time.Now()), trouble(detector.Silence, made)) // the worker has not heard of it
+	send(1, func(r *monitor.Report) { r.Paused = true }, trouble(detector.Silence, made))           // it has, and this had waited
 	isPaused("[%s paused]")
 	expect(t, "the incident in the pause", conditions(onlyIncident(t, s, m.ID)), "black-")
 	events, _, err := s.Events(t.Context(), m.ID, 10, 0)
@@ -98,7 +99,7 @@ func TestAPauseIsRecordedBeforeTheWorkerHearsOfIt(t *testing.T) { // section 16.
 	if ended := pause(t, s, m.ID, 0); ended.Pause != (monitor.Pause{}) {
 		t.Errorf("after its end the pause is %+v", ended.Pause)
 	}
-	send(2, func(r *monitor.Report) { *r = r.InPause() }) // the worker has not heard of the end
+	send(2, func(r *monitor.Report) { *r = r.InPause(r.At) }) // the worker has not heard of the end
 	h := readHistory(t, s, m.ID, onset.Add(-time.Hour), onset.Add(time.Hour), 0)
 	expect(t, "the picture until the worker looks again", states(h, history.Video), "[black paused unknown]")
 	send(3, nil, trouble(detector.Blackout, onset.Add(79*time.Second)))
@@ -107,6 +108,40 @@ func TestAPauseIsRecordedBeforeTheWorkerHearsOfIt(t *testing.T) { // section 16.
 	expect(t, "the incidents", len(must(s.ListIncidents(t.Context(), incidents.Filter{MonitorID: m.ID, State: incident.Open, Limit: 10}))(t)), 1)
 	if c := must(s.ReadChecker(t.Context()))(t); c.Watched != 1 || c.Late != 0 {
 		t.Errorf("the stream that is watched again counts as %+v", c)
+	}
+}
+
+// TestAnAlertFromBeforeAPauseIsDelivered pauses a stream while its alert waits in the worker, whose report may have a later time.
+func TestAnAlertFromBeforeAPauseIsDelivered(t *testing.T) { // section 16.9
+	for name, c := range map[string]struct {
+		made     time.Duration // before now
+		revision int           // 1: the worker has heard of the pause
+	}{"of a report from before": {50 * time.Second, 0}, "of a later report": {0, 0}, "after the worker has heard": {0, 1}} {
+		t.Run(name, func(t *testing.T) {
+			s := open(t, database(t))
+			m := register(t, s, 1)
+			onset := time.Now().Add(-80 * time.Second).UTC()
+			r := report()
+			r.At, r.SentAt = onset, onset
+			acceptReport(t, s, m.ID, r, monitor.Run)
+			pause(t, s, m.ID, time.Hour)
+			inPause := time.Now()
+			pause(t, s, m.ID, 2*time.Hour) // to move the end moves no beginning
+			r = report(trouble(detector.Blackout, onset), trouble(detector.Silence, inPause.Add(-30*time.Second)))
+			r.At, r.SentAt, r.Revision, r.Paused = time.Now().Add(-c.made).UTC(), time.Now().UTC(), 2*c.revision, c.revision > 0
+			r.Health.Video = monitor.Black
+			acceptReport(t, s, m.ID, r, monitor.Run)
+			events, _, err := s.Events(t.Context(), m.ID, 10, 0)
+			if check(t, err); len(events) != 1 || events[0].EventType != event.Blackout || events[0].Status != "pending" {
+				t.Errorf("the events are %+v", events)
+			}
+			if i := onlyIncident(t, s, m.ID); i.State != incident.Resolved || !i.ResolvedByPause || i.ResolvedBy != "Ann" || conditions(i) != "black-" {
+				t.Errorf("the incident is %+v", i)
+			}
+			expect(t, "the picture in the pause", getMonitor(t, s, m.ID).Health.Video, monitor.Unknown)
+			h := readHistory(t, s, m.ID, onset.Add(-time.Hour), onset.Add(time.Hour), 0)
+			expect(t, "its lane", states(h, history.Video), "[ok paused]")
+		})
 	}
 }
 

@@ -72,7 +72,7 @@ func TestSpansFollowTheReports(t *testing.T) {
 		noTracks(r)
 		r.Signals = []monitor.Signal{signal(trouble.NoMedia, 5, 0)}
 	}
-	paused := func(r *monitor.Report) { *r = r.InPause() }
+	paused := func(r *monitor.Report) { *r = r.InPause(r.At) }
 	blind := func(r *monitor.Report) {
 		noTracks(r)
 		r.Visibility.BlindSince = at(5)

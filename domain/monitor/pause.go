@@ -28,14 +28,14 @@ func CheckPause(until, now time.Time) error {
 // PauseReport returns the report that a gateway makes in place of the worker when a pause begins or is ended: nobody looks, or
 // nothing is known yet, from at on.
 func (m Monitor) PauseReport(at time.Time) Report {
-	r := Report{At: at, Health: m.Health, Visibility: &m.Visibility}.InPause()
+	r := Report{At: at, Health: m.Health, Visibility: &m.Visibility}.InPause(at)
 	r.Paused = !m.Pause.Until.IsZero()
 	return r
 }
 
-// InPause returns the report as it counts in a pause of which its worker has not heard yet. A start and an end of the stream or
-// of the watch count. No trouble begins or ends any more, and nothing is known of the media.
-func (r Report) InPause() Report {
+// InPause returns the report as it counts in a pause that began at since. Events from before count, and any start or end of the
+// stream or of the watch. No trouble begins or ends any more, and nothing is known of the media.
+func (r Report) InPause(since time.Time) Report {
 	health := Health{Video: Unknown, Audio: Unknown, LastCheckAt: r.Health.LastCheckAt}
 	if r.Health.Video == NoTrack {
 		health.Video = NoTrack
@@ -46,7 +46,7 @@ func (r Report) InPause() Report {
 	r.Paused, r.Health, r.Signals = true, health, nil
 	r.Events = slices.DeleteFunc(slices.Clone(r.Events), func(e event.Event) bool {
 		failure, is := e.Data.(event.MonitorFailure)
-		return e.Type != event.StreamStarted && e.Type != event.StreamEnded && (!is || !failure.Terminal)
+		return !e.At.Before(since) && e.Type != event.StreamStarted && e.Type != event.StreamEnded && (!is || !failure.Terminal)
 	})
 	return r
 }

@@ -42,7 +42,7 @@ func TestAPauseEndsAtAnInstant(t *testing.T) { // section 16.9
 	}
 }
 
-// TestOnlyLifeCountsInAPause shows what counts of a report whose worker has not heard of the pause.
+// TestOnlyLifeCountsInAPause shows what counts of a report whose worker had not heard of the pause, or has made events before it.
 func TestOnlyLifeCountsInAPause(t *testing.T) { // section 16.9
 	noon := time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
 	all := []event.Event{
@@ -51,10 +51,16 @@ func TestOnlyLifeCountsInAPause(t *testing.T) { // section 16.9
 		{Type: event.MonitorError, Data: event.MonitorFailure{Reason: event.ReasonBlind}}, {Type: event.MonitorError, Data: event.MonitorFailure{Terminal: true}},
 		{Type: event.StreamEnded, Data: event.Ended{}},
 	}
+	for i := range all {
+		all[i].At = noon
+	}
 	sent := monitor.Report{At: noon, Status: monitor.Monitoring, StreamStatus: monitor.StreamLive, Events: all, Snapshot: []byte("{}"),
 		Health:     monitor.Health{Video: monitor.Black, Audio: monitor.Silent, LastCheckAt: noon},
 		Visibility: &monitor.Visibility{BlindSince: noon, LastError: "x", LastObservedAt: noon}, Signals: []monitor.Signal{{Condition: trouble.NoMedia, StartedAt: noon}}}
-	r := sent.InPause()
+	r := sent.InPause(noon)
+	if r := sent.InPause(noon.Add(time.Millisecond)); len(r.Events) != len(all) || r.Health.Video != monitor.Unknown || len(r.Signals) > 0 {
+		t.Errorf("of a report from before count %+v", r)
+	}
 	var kept []event.Type
 	for _, e := range r.Events {
 		kept = append(kept, e.Type)
@@ -67,7 +73,7 @@ func TestOnlyLifeCountsInAPause(t *testing.T) { // section 16.9
 		t.Errorf("the report is %+v, %+v", r, r.Visibility)
 	}
 	sent.Health.Video = monitor.NoTrack
-	if video := sent.InPause().Health.Video; video != monitor.NoTrack {
+	if video := sent.InPause(noon).Health.Video; video != monitor.NoTrack {
 		t.Errorf("a stream without a picture has %s", video)
 	}
 }
