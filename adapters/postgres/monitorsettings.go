@@ -41,6 +41,9 @@ func (s *SettingsStore) UpdateSettings(ctx context.Context, m monitor.Monitor, p
 		case locked.revision != m.Revision:
 			return fmt.Errorf("%s has revision %d, not %d: %w", m.ID, locked.revision, m.Revision, monitors.ErrRevisionConflict)
 		}
+		if !locked.paused && m.Pause.Until.Equal(locked.pausedUntil) {
+			m.Pause = monitor.Pause{} // it has ended since it was read
+		}
 		_, err = tx.ExecContext(ctx, `
 			UPDATE monitors SET
 				config         = $2,

@@ -145,6 +145,28 @@ func TestAnAlertFromBeforeAPauseIsDelivered(t *testing.T) { // section 16.9
 	}
 }
 
+// TestAChangeDoesNotRenewAPauseThatHasEnded changes labels of a monitor whose pause ends after they were read.
+func TestAChangeDoesNotRenewAPauseThatHasEnded(t *testing.T) { // section 16.9
+	s, db := newStore(t)
+	m := register(t, s, 1)
+	pause(t, s, m.ID, time.Hour)
+	read := getMonitor(t, s, m.ID)
+	read.Pause.Until = time.Now().Add(-time.Second).UTC().Truncate(time.Millisecond) // as if time had passed since
+	alter(t, db, `UPDATE monitors SET paused_until = $1`, read.Pause.Until)
+	onset := time.Now().Add(-30 * time.Second).UTC()
+	r := report(trouble(detector.Blackout, onset))
+	r.At, r.SentAt, r.Revision = time.Now().UTC(), time.Now().UTC(), read.Revision
+	acceptReport(t, s, m.ID, r, monitor.Run)
+	read.Labels = monitor.Labels{"team": "b"}
+	changed := must(s.UpdateSettings(t.Context(), read, time.Time{}))(t)
+	if changed.Pause != (monitor.Pause{}) || changed.Labels["team"] != "b" {
+		t.Errorf("after the change the monitor is %+v", changed)
+	}
+	if i := onlyIncident(t, s, m.ID); i.State != incident.Open {
+		t.Errorf("the incident is %+v", i)
+	}
+}
+
 func TestAReservationIsPausedWithoutAWorker(t *testing.T) { // section 16.9
 	s, _, m := newReservation(t, time.Hour)
 	pause(t, s, m.ID, 30*time.Minute)
