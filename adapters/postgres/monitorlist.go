@@ -123,6 +123,8 @@ func countQuery(q monitors.MonitorQuery, where []string, args []any) (string, []
 		return countOf[q.Status], nil
 	case len(where) == 1 && q.Ended:
 		return countEnded, nil
+	case len(where) == 2 && q.Ended && q.Status != "" && !q.Status.Active():
+		return countOf[q.Status], nil
 	case len(where) == 1 && q.Live:
 		return countLive, nil
 	}
@@ -146,10 +148,13 @@ func listConditions(q monitors.MonitorQuery) (where []string, args []any) {
 	if q.Ended {
 		where = append(where, `m.ended_at IS NOT NULL`)
 	}
-	for comparison, at := range map[string]time.Time{`m.ended_at >= $%d`: q.EndedFrom, `m.ended_at < $%d`: q.EndedTo} {
-		if !at.IsZero() {
-			args = append(args, at.UTC())
-			where = append(where, fmt.Sprintf(comparison, len(args)))
+	for _, limit := range []struct {
+		comparison string
+		at         time.Time
+	}{{`m.ended_at >= $%d`, q.EndedFrom}, {`m.ended_at < $%d`, q.EndedTo}} {
+		if !limit.at.IsZero() {
+			args = append(args, limit.at.UTC())
+			where = append(where, fmt.Sprintf(limit.comparison, len(args)))
 		}
 	}
 	if q.ChannelID != "" {

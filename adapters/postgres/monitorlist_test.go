@@ -157,6 +157,18 @@ func TestTheTotalOfAListIsThatOfItsFilter(t *testing.T) { // sections 3.4 and 16
 				}
 			}
 		}
+		for status, want := range totals {
+			if status.Active() {
+				want = 0
+			}
+			if status == "" {
+				want = totals[monitor.Completed] + totals[monitor.Stopped] + totals[monitor.Failed]
+			}
+			page, total, err := s.List(t.Context(), monitors.MonitorQuery{Ended: true, Status: status, Limit: 1})
+			if err != nil || total != want || len(page) != min(1, want) {
+				t.Errorf("%q that have ended: %d monitors of %d, %v; want a total of %d", status, len(page), total, err, want)
+			}
+		}
 		_, total, err := s.List(t.Context(), monitors.MonitorQuery{Live: true, Limit: 1})
 		check(t, err)
 		expect(t, "the total of live monitors", total, live)
