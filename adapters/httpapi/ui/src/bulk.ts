@@ -12,27 +12,27 @@ export type Action =
   | { kind: "silence" };
 
 // Reason says why an action leaves a stream alone.
-export type Reason = "ended" | "begun" | "unplanned" | "running" | "same";
+export type Reason = "ended" | "begun" | "unplanned" | "unpaused" | "same";
 
 // Plan is what an action does. A change is computed once, so that sending it again does nothing twice.
 export interface Plan {
   changes: ReadonlyMap<string, Change | null>; // by the id of the monitor; null: no change, but its end or a silence
-  left: ReadonlyMap<string, Reason>;
+  skipped: ReadonlyMap<string, Reason>;
   endsOnly: number; // of those that are moved, how many have begun, so that only their end is moved
 }
 
 // planOf plans an action on streams; undefined: the stream ended long ago.
 export function planOf(action: Action, streams: ReadonlyMap<string, Monitor | undefined>): Plan {
   const changes = new Map<string, Change | null>();
-  const left = new Map<string, Reason>();
+  const skipped = new Map<string, Reason>();
   let endsOnly = 0;
   for (const [id, monitor] of streams) {
     const change = !monitor || monitor.ended_at ? "ended" : changeOf(action, monitor);
-    if (typeof change === "string") left.set(id, change);
+    if (typeof change === "string") skipped.set(id, change);
     else changes.set(id, change);
     if (action.kind === "move" && monitor?.config.scheduled_start_time && change instanceof Object && !change.config?.scheduled_start_time) endsOnly++;
   }
-  return { changes, left, endsOnly };
+  return { changes, skipped, endsOnly };
 }
 
 function changeOf(action: Action, monitor: Monitor): Change | null | Reason {
@@ -40,7 +40,7 @@ function changeOf(action: Action, monitor: Monitor): Change | null | Reason {
     case "pause":
       return { paused_until: action.until };
     case "resume":
-      return monitor.paused_until ? { paused_until: null } : "running";
+      return monitor.paused_until ? { paused_until: null } : "unpaused";
     case "move":
       return moved(monitor, action.ms);
     case "change":
@@ -67,14 +67,14 @@ const hasAll = (labels: Labels | undefined, wanted: Record<string, string | null
 const atOnce = 5; // requests
 const usualWaitSec = 5;
 
-interface Told {
+interface Progress {
   done: (id: string, error: unknown) => void; // null: it was carried out
   waits: (sec: number) => void; // for the rate limit; 0: no longer
   stopped: () => boolean; // whether nothing more is to be sent
 }
 
 // sendAll sends a request for each id, five at a time. The rate limit is waited for.
-export async function sendAll(ids: readonly string[], send: (id: string) => Promise<unknown>, { done, waits, stopped }: Told): Promise<void> {
+export async function sendAll(ids: readonly string[], send: (id: string) => Promise<unknown>, { done, waits, stopped }: Progress): Promise<void> {
   const left = [...ids];
   const one = async (id: string): Promise<void> => {
     try {

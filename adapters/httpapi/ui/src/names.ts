@@ -45,3 +45,6 @@ function videoOf(streamURL: string): string {
     return "";
   }
 }
+
+// isolated keeps the direction of a stranger's text from the text beside it, where no markup can.
+export const isolated = (text: string) => `\u2068${text}\u2069`;

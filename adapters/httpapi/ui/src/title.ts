@@ -10,6 +10,3 @@ export function useTitle(title: string): void {
     return () => (pageTitle.value = "");
   }, [title]);
 }
-
-// isolated keeps the direction of a stranger's text from the text beside it, where no markup can.
-export const isolated = (text: string) => `\u2068${text}\u2069`;

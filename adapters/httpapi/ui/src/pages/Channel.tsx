@@ -6,7 +6,7 @@ import { APIError } from "../api";
 import { channelChangeOf, channels as api, hasRunning, nameOfChannel, readingOf } from "../channels";
 import { detectors, detectorWords } from "../detectors";
 import { text } from "../i18n";
-import { shortURL } from "../names";
+import { isolated, shortURL } from "../names";
 import { Allowed } from "../parts/Allowed";
 import { ChannelEvents } from "../parts/ChannelEvents";
 import { ChangeForm, changing } from "../parts/ChangeForm";
@@ -22,7 +22,7 @@ import { running } from "../registration";
 import { changed, changes } from "../routing";
 import { now } from "../store";
 import { clockDay } from "../time";
-import { isolated, useTitle } from "../title";
+import { useTitle } from "../title";
 import type { Channel as Data } from "../types";
 
 const readEveryMs = 10_000; // no feed tells how a channel is

@@ -6,7 +6,7 @@ import { episodeOf, useDeliveries, useEvidence } from "../evidence";
 import { text } from "../i18n";
 import { earlierOwners, firstCondition, lastedSec, sinceOf, troubleTimes } from "../incidentlist";
 import { endOf, isTaken, worst } from "../incident";
-import { channelOf, nameOf, pageOf, shortURL, titleOf } from "../names";
+import { channelOf, isolated, nameOf, pageOf, shortURL, titleOf } from "../names";
 import { hintsOf } from "../hints";
 import { ActionBar } from "../parts/ActionBar";
 import { OnsetTimeline } from "../parts/OnsetTimeline";
@@ -27,7 +27,7 @@ import { incidents as live, monitors, now } from "../store";
 import { useNames } from "../streamnames";
 import { clockDay, duration, zone } from "../time";
 import { useSilenced } from "../silenced";
-import { isolated, useTitle } from "../title";
+import { useTitle } from "../title";
 import type { Condition, Incident as Data } from "../types";
 
 export function Incident() {

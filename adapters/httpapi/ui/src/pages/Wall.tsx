@@ -12,7 +12,7 @@ import { AllSilenced } from "../parts/OnDuty";
 import { lazy } from "../parts/lazy";
 import { OnAir } from "../parts/OnAir";
 import { Rail } from "../parts/Rail";
-import { mark, Select, select } from "../parts/Select";
+import { select, selectBox, SelectButton } from "../parts/SelectButton";
 import { Status } from "../parts/Status";
 import { Strip } from "../parts/Strip";
 import { Tile } from "../parts/Tile";
@@ -61,7 +61,7 @@ export function Wall() {
       <Strip />
       <main class="main" id="main">
         <h1 class="hidden-text">{words.wall.title}</h1>
-        <Select />
+        <SelectButton />
         <ViewBar known={labels.value} />
         <Filtered />
         <Untold />
@@ -166,7 +166,7 @@ function Tiles({ id, heading, count, items: drawn, large, children }: TilesProps
       </div>
       <div class="tiles">
         {drawn.map((item, i) => (
-          <Tile key={item.id} item={item} large={i < large} selected={item.id === selected.value} mark={mark.value} />
+          <Tile key={item.id} item={item} large={i < large} selected={item.id === selected.value} selectBox={selectBox.value} />
         ))}
       </div>
     </section>

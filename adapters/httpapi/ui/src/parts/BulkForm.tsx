@@ -34,17 +34,17 @@ export function BulkForm({ kind, ids, close }: Props) {
   const running = useSignal<Detectors>({});
   const sorted = [...ids].sort((a, b) => numberOf(a) - numberOf(b));
   const plan = (form: FormData) => planOf(actionOf(kind, form, running.peek()), new Map(sorted.map((id) => [id, monitors.get(id)])));
-  const { changes, left, endsOnly } = plan(typed.value);
+  const { changes, skipped, endsOnly } = plan(typed.value);
   const n = changes.size;
-  const exceptions = left.size > 0 && (
+  const exceptions = skipped.size > 0 && (
     <>
-      <p>{words.leftAlone(left.size)}</p>
-      <Streams of={[...left].map(([id, reason]) => [id, words.left[reason]])} />
+      <p>{words.skipped(skipped.size)}</p>
+      <Streams of={[...skipped].map(([id, reason]) => [id, words.skipReasons[reason]])} />
     </>
   );
   if (kind === "silence" && n > 0 && n <= mostSilenced) {
     const made = () => {
-      void start(kind, { changes, left, endsOnly }, new Map([...changes.keys()].map((id) => [id, null])));
+      void start(kind, { changes, skipped, endsOnly }, new Map([...changes.keys()].map((id) => [id, null])));
       void readSilenced();
     };
     return (

@@ -16,10 +16,10 @@ interface Run {
   busy: boolean;
 }
 
-// running is the newest action until somebody closes it; null: there is none.
-export const running = signal<Run | null>(null);
+// newestRun is the newest action until somebody closes it; null: there is none.
+export const newestRun = signal<Run | null>(null);
 
-const set = (change: Partial<Run>) => (running.value = { ...running.peek()!, ...change });
+const set = (change: Partial<Run>) => (newestRun.value = { ...newestRun.peek()!, ...change });
 let stopped = false;
 
 const warn = (event: BeforeUnloadEvent) => event.preventDefault(); // what is not sent yet would not be sent
@@ -27,12 +27,12 @@ const warn = (event: BeforeUnloadEvent) => event.preventDefault(); // what is no
 // start carries out a plan. What it has done before stays as it is.
 export async function start(kind: Action["kind"], plan: Plan, outcomes: Run["outcomes"] = new Map()): Promise<void> {
   stopped = false;
-  running.value = { kind, plan, outcomes: new Map([...outcomes].filter(([, error]) => error === null)), waitsSec: 0, busy: true };
+  newestRun.value = { kind, plan, outcomes: new Map([...outcomes].filter(([, error]) => error === null)), waitsSec: 0, busy: true };
   addEventListener("beforeunload", warn);
-  const open = [...plan.changes.keys()].filter((id) => !running.peek()!.outcomes.has(id));
+  const open = [...plan.changes.keys()].filter((id) => !newestRun.peek()!.outcomes.has(id));
   const send = (id: string) => (kind === "stop" ? api.stop(id) : api.change(id, plan.changes.get(id)!));
   await sendAll(open, send, {
-    done: (id, error) => set({ outcomes: new Map([...running.peek()!.outcomes, [id, error]]) }),
+    done: (id, error) => set({ outcomes: new Map([...newestRun.peek()!.outcomes, [id, error]]) }),
     waits: (waitsSec) => set({ waitsSec }),
     stopped: () => stopped,
   });
@@ -43,7 +43,7 @@ export async function start(kind: Action["kind"], plan: Plan, outcomes: Run["out
 // BulkRun is how an action on several streams goes, and what became of each of them.
 export function BulkRun() {
   const words = text.value.selection;
-  const { kind, plan, outcomes, waitsSec, busy } = running.value!;
+  const { kind, plan, outcomes, waitsSec, busy } = newestRun.value!;
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), []);
   const ids = [...plan.changes.keys()];
@@ -78,19 +78,19 @@ export function BulkRun() {
                 {words.again(open.length)}
               </button>
             )}
-            <button class="btn" type="button" onClick={() => (running.value = null)}>
+            <button class="btn" type="button" onClick={() => (newestRun.value = null)}>
               {text.value.common.close}
             </button>
           </>
         )}
       </span>
-      {open.length + plan.left.size > 0 && (
+      {open.length + plan.skipped.size > 0 && (
         <div class="outcomes">
           {open.length > 0 && <Streams of={open} />}
-          {plan.left.size > 0 && (
+          {plan.skipped.size > 0 && (
             <details>
-              <summary>{words.leftAlone(plan.left.size)}</summary>
-              <Streams of={[...plan.left].map(([id, reason]) => [id, words.left[reason]])} />
+              <summary>{words.skipped(plan.skipped.size)}</summary>
+              <Streams of={[...plan.skipped].map(([id, reason]) => [id, words.skipReasons[reason]])} />
             </details>
           )}
           {done.length > 0 && !busy && (

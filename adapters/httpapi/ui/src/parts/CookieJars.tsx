@@ -1,8 +1,8 @@
 import { cookieJars as api } from "../api";
 import { text } from "../i18n";
+import { isolated } from "../names";
 import { now } from "../store";
 import { clockDay } from "../time";
-import { isolated } from "../title";
 import type { CookieJar } from "../types";
 import { Allowed } from "./Allowed";
 import { ask } from "./Ask";

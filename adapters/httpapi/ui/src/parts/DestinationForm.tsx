@@ -1,9 +1,9 @@
 import { useSignal } from "@preact/signals";
 import type { NotificationWords } from "../i18n";
+import { isolated } from "../names";
 import { destinations as api, secretNames, type Destination, type DestinationChange, type Field, type KindName } from "../notifications";
 import { language } from "../settings";
 import type { Routing } from "../routing";
-import { isolated } from "../title";
 import { Dialog, Input, Select, typed } from "./Dialog";
 
 export function DestinationForm({ words, routing, of }: { words: NotificationWords; routing: Routing; of: Destination | null }) {

@@ -117,7 +117,7 @@ function Answer({ words, routing, of }: { words: NotificationWords; routing: Rou
 // Reasons name what did not fit; if everything did, all of it.
 function Reasons({ words, of }: { words: NotificationWords; of: Reason[] }) {
   const wrong = of.filter((r) => !r.ok);
-  const say = ({ criterion, wanted, got, ok }: Reason) => {
+  const sentence = ({ criterion, wanted, got, ok }: Reason) => {
     const [kind, ...name] = criterion.split(".");
     const path = name.join(".");
     const about = kind === "labels" ? words.criteria.label(path) : kind === "metadata" ? metadataWord(path) : ((words.criteria as Record<string, unknown>)[criterion] ?? criterion);
@@ -126,7 +126,7 @@ function Reasons({ words, of }: { words: NotificationWords; of: Reason[] }) {
   return (
     <>
       {(wrong.length > 0 ? wrong : of).map((r, i) => (
-        <bdi key={r.criterion}>{(i > 0 ? text.value.common.listComma : "") + say(r)}</bdi>
+        <bdi key={r.criterion}>{(i > 0 ? text.value.common.listComma : "") + sentence(r)}</bdi>
       ))}
     </>
   );

@@ -1,8 +1,8 @@
 import { ingestLogins as api } from "../api";
 import { text } from "../i18n";
+import { isolated } from "../names";
 import { now } from "../store";
 import { clockDay } from "../time";
-import { isolated } from "../title";
 import type { IngestLogin } from "../types";
 import { Allowed } from "./Allowed";
 import { ask } from "./Ask";

@@ -13,7 +13,7 @@ import { Stranger } from "./Name";
 import { LabelLine } from "./LabelLine";
 import { memo } from "./memo";
 import { Live } from "./Picture";
-import { mark } from "./Select";
+import { selectBox } from "./SelectButton";
 import { conditionGlyph, conditionWord, healthWord, Parked, pausedWord, stateGlyphs, StateWord } from "./State";
 import { groupName } from "./ViewBar";
 import { Windowed } from "./Windowed";
@@ -23,7 +23,7 @@ const phone = typeof matchMedia === "undefined" ? null : matchMedia("(max-width:
 // OnAir shows what needs nobody, as pictures or as rows. Only what is in view is drawn.
 export function OnAir({ items, heading, selected }: { items: readonly Item[]; heading: string; selected: string }) {
   const words = text.value.wall;
-  const Mark = mark.value;
+  const SelectBox = selectBox.value;
   const rows = query.value.get("view") === "rows";
   const small = phone?.matches ?? false;
   const late = items.filter((item) => item.late && !item.condition).length;
@@ -91,7 +91,7 @@ export function OnAir({ items, heading, selected }: { items: readonly Item[]; he
           <Windowed key={rows ? "rows" : "grid"} items={items} {...size} class={rows ? "rows card" : "screens"} label={name || words.onAir} keyOf={(item) => item.id} chosen={chosen} follow={`${selected} ${items[chosen]?.pinned}`}>
             {(item) => (
               <>
-                {Mark && <Mark id={item.id} />}
+                {SelectBox && <SelectBox id={item.id} />}
                 {rows ? <Row id={item.id} item={item} selected={item.id === selected} /> : <Screen id={item.id} item={item} selected={item.id === selected} />}
               </>
             )}

@@ -9,7 +9,7 @@ import type { Item } from "../wall";
 import { Glyph } from "./Glyph";
 import { Stranger } from "./Name";
 import { Live } from "./Picture";
-import { mark } from "./Select";
+import { selectBox } from "./SelectButton";
 import { conditionWord } from "./State";
 
 const most = 11; // the rest is a link
@@ -18,7 +18,7 @@ const most = 11; // the rest is a link
 export function Rail({ recovered, waiting, all }: { recovered: readonly Item[]; waiting: readonly Item[]; all: boolean }) {
   const words = text.value.wall;
   if (recovered.length + waiting.length === 0) return null;
-  const Mark = mark.value;
+  const SelectBox = selectBox.value;
   const shown = all ? Infinity : most;
   const left = recovered.length + waiting.length - shown;
   return (
@@ -29,13 +29,13 @@ export function Rail({ recovered, waiting, all }: { recovered: readonly Item[]; 
       <ul class="rail">
         {recovered.slice(0, shown).map((item) => (
           <li key={item.id}>
-            {Mark && <Mark id={item.id} />}
+            {SelectBox && <SelectBox id={item.id} />}
             <Recovered item={item} />
           </li>
         ))}
         {waiting.slice(0, Math.max(0, shown - recovered.length)).map((item) => (
           <li key={item.id}>
-            {Mark && <Mark id={item.id} />}
+            {SelectBox && <SelectBox id={item.id} />}
             <Waiting item={item} />
           </li>
         ))}

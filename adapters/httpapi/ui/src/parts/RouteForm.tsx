@@ -1,9 +1,9 @@
 import { channelEvents } from "../channels";
 import { hintKinds } from "../hints";
 import { text, type NotificationWords } from "../i18n";
+import { isolated } from "../names";
 import { routes as api, type Route, type RouteChange } from "../notifications";
 import type { Routing } from "../routing";
-import { isolated } from "../title";
 import type { HintKind } from "../types";
 import { Checks, Dialog, Input, typed } from "./Dialog";
 import { MatchFields, matchOf } from "./MatchFields";

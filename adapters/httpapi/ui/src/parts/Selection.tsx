@@ -10,7 +10,7 @@ import { path, query } from "../router";
 import { chosen } from "../selection";
 import { groupOfItem, wanted } from "../wallmodel";
 import { BulkForm } from "./BulkForm";
-import { BulkRun, running } from "./BulkRun";
+import { BulkRun, newestRun } from "./BulkRun";
 import { Glyph } from "./Glyph";
 import type { GlyphName } from "./glyphs";
 import { nameOfID } from "./Streams";
@@ -37,8 +37,8 @@ export function toggle(id?: string): void {
   set(id ? [id] : [], !chosen.peek()?.has(id!));
 }
 
-// Mark is the checkbox of a stream. With Shift it takes all from the one before.
-export function Mark({ id }: { id: string }) {
+// SelectBox is the checkbox of a stream. With Shift it takes all from the one before.
+export function SelectBox({ id }: { id: string }) {
   const on = useComputed(() => chosen.value?.has(id) ?? false);
   const click = (event: MouseEvent) => {
     const all = shown();
@@ -48,7 +48,7 @@ export function Mark({ id }: { id: string }) {
     last = id;
   };
   return (
-    <label class="mark" onMouseDown={(e) => e.shiftKey && e.preventDefault()}>
+    <label class="select-box" onMouseDown={(e) => e.shiftKey && e.preventDefault()}>
       <input type="checkbox" aria-label={text.value.selection.one(nameOfID(id))} checked={on.value} onClick={click} />
     </label>
   );
@@ -66,7 +66,7 @@ const actions: [Action["kind"], GlyphName][] = [
 
 // Bar says how many are selected and offers what can be done with them; then it shows how that goes, on every page.
 export function Bar() {
-  if (running.value) return <BulkRun />;
+  if (newestRun.value) return <BulkRun />;
   if (!chosen.value || path.value !== "/" || inRoom.value) return null;
   return <Offer ids={[...chosen.value]} />;
 }

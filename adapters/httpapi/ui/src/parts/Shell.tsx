@@ -13,7 +13,7 @@ import { clock, shortDay, zone } from "../time";
 import { Banners } from "./Banners";
 import { Glyph } from "./Glyph";
 import { keysOpen, Keys } from "./Keys";
-import { Selected } from "./Select";
+import { Selected } from "./SelectButton";
 import type { GlyphName } from "./glyphs";
 
 export function Shell({ children }: { children: ComponentChildren }) {

@@ -21,13 +21,13 @@ import { Glyph } from "./Glyph";
 import { HourLane, hourMs, useLastHour } from "./LastHour";
 import { LabelLine } from "./LabelLine";
 import { memo } from "./memo";
-import type { MarkOf } from "./Select";
+import type { SelectBoxOf } from "./SelectButton";
 import { Stranger } from "./Name";
 import { File, hasSoundOnly, isStale, Live, NoPicture, Thumb, useThumbnail } from "./Picture";
 import { alsoOf, conditionWord, InAll, Lamp, Parked, severityOf, StateWord, stillWord } from "./State";
 
 // Tile is a stream that needs somebody: what happened, since when, who has it.
-export const Tile = memo(({ item, large, selected, mark: Mark }: { item: Item; large: boolean; selected: boolean; mark: MarkOf }) => {
+export const Tile = memo(({ item, large, selected, selectBox: SelectBox }: { item: Item; large: boolean; selected: boolean; selectBox: SelectBoxOf }) => {
   const { incident, monitor, condition } = item;
   const words = text.value.wall;
   if (!incident) return null;
@@ -57,7 +57,7 @@ export const Tile = memo(({ item, large, selected, mark: Mark }: { item: Item; l
   return (
     <article class={`tile is-${item.state}${large ? "" : " compact"}${selected ? " selected" : ""}`} id={`tile-${item.id}`} aria-labelledby={`name-${item.id}`}>
       <header class="tile-bar">
-        {Mark && <Mark id={item.id} />}
+        {SelectBox && <SelectBox id={item.id} />}
         {condition ? <Lamp name={condition.name} /> : <StateWord state={item.state} />}
         <span class="place">{numberText(item.number)}</span>
         <h3 class="one-line" id={`name-${item.id}`}>

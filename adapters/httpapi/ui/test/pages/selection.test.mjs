@@ -9,7 +9,7 @@ const later = (min) => new Date(Date.now() + min * 60_000).toISOString();
 const planned = (n, start, end) => ({ config: { ...monitor(n).config, scheduled_start_time: start, scheduled_end_time: end } });
 const bar = (page) => page.getByRole("region", { name: "Selected streams" });
 const box = (page, n) => page.getByRole("checkbox", { name: `Select Channel ${n}`, exact: true });
-const marked = (page) => page.locator(".mark :checked").count();
+const marked = (page) => page.locator(".select-box :checked").count();
 const says = (page, words) => bar(page).getByText(words, { exact: true }).waitFor();
 const names = (list) => list.locator("li").allInnerTexts().then((all) => all.map((t) => t.replace(/\s+/g, " ")));
 
@@ -34,7 +34,7 @@ test("boxes select streams of every part of the wall: a range with Shift, all th
     async (page, gateway) => {
       await page.locator(".tile").nth(1).waitFor();
       assert.equal(gateway.requests.some((r) => r.includes("Selection")), false, "nothing of it is loaded before");
-      assert.equal(await page.locator(".mark").count(), 0);
+      assert.equal(await page.locator(".select-box").count(), 0);
       await select(page, 1, 18, 4);
       await box(page, 8).click({ modifiers: ["Shift"] });
       await says(page, "7 selected");
@@ -54,7 +54,7 @@ test("boxes select streams of every part of the wall: a range with Shift, all th
       await says(page, "11 selected");
       await page.getByRole("button", { name: "Select", exact: true }).click();
       await bar(page).waitFor({ state: "detached" });
-      assert.equal(await page.locator(".mark").count(), 0);
+      assert.equal(await page.locator(".select-box").count(), 0);
     },
   ));
 
@@ -71,7 +71,7 @@ test("x selects what j and k have chosen, also after a click on a box; Escape en
       assert.deepEqual([await box(page, 7).isChecked(), await box(page, 1).isChecked(), await box(page, 2).isChecked()], [true, false, true]);
       await box(page, 4).click();
       for (const key of ["x", "j", "x"]) await page.keyboard.press(key);
-      await page.waitForFunction(() => document.querySelectorAll(".mark :checked").length === 3);
+      await page.waitForFunction(() => document.querySelectorAll(".select-box :checked").length === 3);
       assert.deepEqual([await box(page, 7).isChecked(), await box(page, 3).isChecked(), await box(page, 4).isChecked()], [true, true, true]);
       for (let i = 0; i < 50; i++) await page.keyboard.press("j");
       await page.waitForFunction(() => document.querySelector(".screen.selected")?.getBoundingClientRect().bottom <= document.querySelector(".selected-bar").getBoundingClientRect().top);
@@ -309,8 +309,8 @@ for (const look of looks)
           await page.goto(gateway.url + view);
           await page.locator(".tile").first().waitFor();
           await page.locator(".select button").click();
-          await page.locator(".mark input").first().check();
-          await page.locator(".rail .mark input").first().check();
+          await page.locator(".select-box input").first().check();
+          await page.locator(".rail .select-box input").first().check();
           await check(view);
         }
         await page.locator(".selected-bar > .btn").first().click();

@@ -22,11 +22,11 @@ const [laterStart, laterEnd] = ["2026-12-01T21:00:00.000Z", "2026-12-01T14:00:00
 const gone = { ended: "ended", forgotten: "ended" };
 const all = (change: unknown) => Object.fromEntries(["waits", "starts", "live", "live without end", "unplanned", "paused"].map((id) => [id, change]));
 
-const cases: [Action, changes: Record<string, unknown>, left: Record<string, string>][] = [
+const cases: [Action, changes: Record<string, unknown>, skipped: Record<string, string>][] = [
   [{ kind: "stop" }, all(null), gone],
   [{ kind: "silence" }, all(null), gone],
   [{ kind: "pause", until: end }, all({ paused_until: end }), gone],
-  [{ kind: "resume" }, { paused: { paused_until: null } }, { waits: "running", starts: "running", live: "running", "live without end": "running", unplanned: "running", ...gone }],
+  [{ kind: "resume" }, { paused: { paused_until: null } }, { waits: "unpaused", starts: "unpaused", live: "unpaused", "live without end": "unpaused", unplanned: "unpaused", ...gone }],
   [
     { kind: "move", ms: 3_600_000 },
     { waits: { config: { scheduled_start_time: laterStart, scheduled_end_time: laterEnd } }, starts: { config: { scheduled_start_time: laterStart } }, live: { config: { scheduled_end_time: laterEnd } }, paused: { config: { scheduled_end_time: laterEnd } } },
@@ -36,11 +36,11 @@ const cases: [Action, changes: Record<string, unknown>, left: Record<string, str
   [{ kind: "label", labels: { team: "a" } }, { unplanned: { labels: { team: "a" } }, paused: { labels: { team: "a" } } }, { waits: "same", starts: "same", live: "same", "live without end": "same", ...gone }],
   [{ kind: "label", labels: { show: null } }, { unplanned: { labels: { show: null } } }, { waits: "same", starts: "same", live: "same", "live without end": "same", paused: "same", ...gone }],
 ];
-for (const [action, changes, left] of cases)
+for (const [action, changes, skipped] of cases)
   test(`what is sent to each stream, and which are left alone: ${JSON.stringify(action)}`, () => {
     const plan = planOf(action, streams);
     assert.deepEqual(Object.fromEntries(plan.changes), changes);
-    assert.deepEqual(Object.fromEntries(plan.left), left);
+    assert.deepEqual(Object.fromEntries(plan.skipped), skipped);
     assert.equal(plan.endsOnly, action.kind === "move" ? 1 : 0);
   });
 

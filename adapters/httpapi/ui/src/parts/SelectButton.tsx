@@ -7,11 +7,11 @@ import { Allowed } from "./Allowed";
 
 const parts = signal<typeof import("./Selection") | null>(null); // are loaded when somebody selects
 
-// MarkOf is what stands in a tile while somebody selects.
-export type MarkOf = typeof import("./Selection").Mark | null;
+// SelectBoxOf is what stands in a tile while somebody selects.
+export type SelectBoxOf = typeof import("./Selection").SelectBox | null;
 
-// mark is the checkbox of a stream; null while nobody selects.
-export const mark = computed((): MarkOf => (chosen.value && parts.value?.Mark) || null);
+// selectBox is the checkbox of a stream; null while nobody selects.
+export const selectBox = computed((): SelectBoxOf => (chosen.value && parts.value?.SelectBox) || null);
 
 // select begins to select, or selects a stream or no longer does.
 export function select(id?: string): void {
@@ -24,8 +24,8 @@ export function select(id?: string): void {
     });
 }
 
-// Select is the button that begins and ends it.
-export function Select() {
+// SelectButton begins and ends it.
+export function SelectButton() {
   return (
     <span class="select">
       <Allowed to="operate">
