@@ -250,17 +250,16 @@ function Buttons({ monitor, incident, name }: { monitor: Data; incident: Inciden
             <button class="btn" type="button" onClick={() => (changing.value = true)}>
               {words.change}
             </button>
-            {isPaused(monitor, now.value) ? (
+            {isPaused(monitor, now.value) && (
               <button class="btn" type="button" onClick={() => void run(async () => void (await api.change(monitor.monitor_id, { paused_until: null })))}>
                 <Glyph name="ok" />
                 {words.resume}
               </button>
-            ) : (
-              <button class="btn" type="button" onClick={() => (pausing.value = true)}>
-                <Glyph name="pause" />
-                {words.pause}
-              </button>
             )}
+            <button class="btn" type="button" onClick={() => (pausing.value = true)}>
+              <Glyph name="pause" />
+              {isPaused(monitor, now.value) ? words.pauseUntil : words.pause}
+            </button>
             <button class="btn quiet" type="button" onClick={async () => (await ask({ title: words.stopTitle(isolated(name)), text: words.stopText, yes: words.stop })) && run(() => api.stop(monitor.monitor_id))}>
               <Glyph name="stop" />
               {words.stop}

@@ -55,13 +55,13 @@ export function SelectBox({ id }: { id: string }) {
 }
 
 const actions: [Action["kind"], GlyphName][] = [
-  ["pause", "stop"],
-  ["resume", "play"],
+  ["pause", "pause"],
+  ["resume", "ok"],
   ["move", "waiting"],
   ["change", "list"],
   ["label", "flag"],
   ["silence", "mute"],
-  ["stop", "off"],
+  ["stop", "stop"],
 ];
 
 // Bar says how many are selected and offers what can be done with them; then it shows how that goes, on every page.

@@ -18,7 +18,7 @@ function paused(gateway, answer = (sent) => [200, Object.assign(gateway.monitors
   return sent;
 }
 
-test("a stream is paused for a while or until a time, and resumed", () =>
+test("a stream is paused for a while or until a time, the end is moved, and it is resumed", () =>
   open(fill, async (page, gateway) => {
     const sent = paused(gateway);
     await page.goto(`${gateway.url}/monitors/${id}`);
@@ -29,15 +29,20 @@ test("a stream is paused for a while or until a time, and resumed", () =>
     await page.getByRole("button", { name: "Resume now" }).waitFor();
     assert.ok(Math.abs(Date.parse(sent[0].paused_until) - Date.now() - 60 * minuteMs) < minuteMs, sent[0].paused_until);
     await page.locator("h1").getByText(/^paused until .*\d\d:\d\d$/).waitFor();
+    await page.getByRole("button", { name: "Pause until…" }).click();
+    await dialog.getByLabel("How long").selectOption("4 h");
+    await dialog.getByRole("button", { name: "Pause", exact: true }).click();
+    await dialog.waitFor({ state: "detached" });
+    assert.ok(Math.abs(Date.parse(sent[1].paused_until) - Date.now() - 240 * minuteMs) < minuteMs, sent[1].paused_until);
     await page.getByRole("button", { name: "Resume now" }).click();
     await page.getByRole("button", { name: "Pause…" }).click();
-    assert.deepEqual(sent[1], { paused_until: null });
+    assert.deepEqual(sent[2], { paused_until: null });
     await dialog.getByLabel("How long").selectOption("until a time");
     const until = new Date(Math.ceil(Date.now() / minuteMs) * minuteMs + 50 * minuteMs);
     await dialog.getByLabel("Until").fill(await page.evaluate((at) => new Date(at - new Date(at).getTimezoneOffset() * 60_000).toISOString().slice(0, 16), until.getTime()));
     await page.keyboard.press("Enter");
     await page.getByRole("button", { name: "Resume now" }).waitFor();
-    assert.equal(Date.parse(sent[2].paused_until), until.getTime());
+    assert.equal(Date.parse(sent[3].paused_until), until.getTime());
   }));
 
 test("a pause that is refused stays open and says why", () =>

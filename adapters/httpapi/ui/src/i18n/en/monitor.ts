@@ -17,6 +17,7 @@ export const monitor = {
   unpin: "Unpin",
   change: "Change",
   pause: "Pause…",
+  pauseUntil: "Pause until…",
   resume: "Resume now",
   pausedBy: "paused by",
   pauseTitle: "Pause this stream",

@@ -19,6 +19,7 @@ export const monitor: Words["monitor"] = {
   unpin: "固定を解除",
   change: "変更",
   pause: "一時停止…",
+  pauseUntil: "一時停止の期限を変更…",
   resume: "今すぐ再開",
   pausedBy: "一時停止：",
   pauseTitle: "この配信の監視を一時停止",
