@@ -30,7 +30,7 @@ export function PauseFields() {
     <>
       <p class="hint">{pauseHint}</p>
       <div class="form-grid">
-        <Select name="minutes" of="paused_until" label={words.howLong} value={minutes.value} options={[...pauses.map((n) => [n, wholeDuration(Number(n) * 60)] as const), ["", words.untilATime]]} onChange={(value) => (minutes.value = value)} />
+        <Select name="minutes" of={minutes.value ? "paused_until" : "minutes"} label={words.howLong} value={minutes.value} options={[...pauses.map((n) => [n, wholeDuration(Number(n) * 60)] as const), ["", words.untilATime]]} onChange={(value) => (minutes.value = value)} />
         {minutes.value === "" && <Input name="until" of="paused_until" label={words.until} hint={pauseMost} type="datetime-local" required min={inMs(minuteMs)} max={inMs(longestMs - minuteMs)} value={inMs(60 * minuteMs)} />}
       </div>
     </>

@@ -36,6 +36,8 @@ const forms = {
   channel: [pages["register a channel"], () => {}, ".register-form", "POST /api/v1/channels", { channel: "channel", "config.blackout_threshold_sec": "set-blackout_threshold_sec" }],
   change: [`/monitors/${id}`, change, dialog, `PATCH /api/v1/monitors/${id}`, { "config.silence_db_threshold": "change-silence_db_threshold", "config.detectors.made_up.above_db": "change-detectors.made_up.above_db", callback_url: "change-callback_url", labels: "change-labels" }],
   "change of a channel": [`/channels/${channelID}`, change, dialog, `PATCH /api/v1/channels/${channelID}`, { "config.check_interval_sec": "change-check_interval_sec" }],
+  pause: [`/monitors/${id}`, press("Pause…"), dialog, `PATCH /api/v1/monitors/${id}`, { paused_until: "field-minutes" }],
+  "pause until a time": [`/monitors/${id}`, async (page) => (await press("Pause…")(page), await page.locator("#field-minutes").selectOption("")), dialog, `PATCH /api/v1/monitors/${id}`, { paused_until: "field-until" }],
   reference: [`/monitors/${id}`, () => {}, "form:has(#reference-picture)", `POST /api/v1/monitors/${id}/references`, { image: "reference-picture", name: "field-name", similarity: "field-similarity" }],
   "cookie jar": ["/settings", () => {}, "form:has(#jar-file)", "POST /api/v1/cookie-jars", { cookies: "jar-file", name: "jar-name" }],
   login: ["/settings", () => {}, "form:has(#login-name)", "POST /api/v1/ingest-logins", { refresh_token: "token", name: "login-name" }],

@@ -36,6 +36,7 @@ export const refusals = {
     cookies: "Choose a file of cookies in the format of Netscape, with some of YouTube, Twitch or TwitCasting.",
     refresh_token: "Give a refresh token, on one line. An access token and the secret of a client are none.",
     image: "Choose a picture in JPEG or PNG that is not too large or too even.",
+    paused_until: "Choose a time that is not over yet, at most 7 days ahead.",
     similarity: "Give a number from 0.85 to 0.99.",
   },
   codes: {

@@ -22,7 +22,7 @@ export const selection = {
   },
   will: {
     stop: (n: number, _how: string) => `${streams(n)}: no longer watched, and no alert is sent from then on. The history stays.`,
-    pause: (n: number, until: string) => `${streams(n)}: nobody looks until ${until}, and no alert is sent.`,
+    pause: (n: number, until: string) => `${streams(n)}: paused until ${until}.`,
     resume: (n: number, _how: string) => `${streams(n)}: watched again at once.`,
     move: (n: number, by: string) => `${streams(n)}: planned start and end move, ${by}.`,
     change: (n: number, _how: string) => `${streams(n)}: changed within about 10 s, without a gap in the watch.`,

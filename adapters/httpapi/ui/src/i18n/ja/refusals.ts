@@ -36,6 +36,7 @@ export const refusals: Words["refusals"] = {
     cookies: "YouTube、Twitch、TwitCastingのいずれかのCookieを含む、Netscape形式のファイルを選んでください。",
     refresh_token: "リフレッシュトークンを1行で入力してください。アクセストークンやクライアントシークレットは使えません。",
     image: "大きすぎず、単調すぎないJPEGまたはPNGの画像を選んでください。",
+    paused_until: "まだ過ぎていない、7日後までの日時を選んでください。",
     similarity: "0.85～0.99の数を入力してください。",
   },
   codes: {
