@@ -49,7 +49,7 @@ var channels = []Channel{
 		Fields: []Field{
 			{Name: "webhook_url", Secret: true, Required: true, check: checkURL, Example: "https://example.com/api/webhooks/1234/XXXX", Words: words(
 				"Webhook URL", "In Discord: Edit Channel → Integrations → Webhooks → Copy Webhook URL.",
-				"ウェブフックURL", "Discordで「チャンネルの編集 → 連携サービス → ウェブフック → ウェブフックURLをコピー」。")},
+				"WebhookのURL", "Discordで「チャンネルの編集 → 連携サービス → ウェブフック → ウェブフックURLをコピー」。")},
 		},
 	},
 	{
@@ -68,7 +68,7 @@ var channels = []Channel{
 				"チャネルアクセストークン", "LINE Developersで「チャネル → Messaging API設定 → チャネルアクセストークン（長期） → 発行」。")},
 			{Name: "to", Required: true, Example: "C0123456789abcdef0123456789abcdef", Words: words(
 				"Receiver's ID", "Of a user (U…), group (C…) or room (R…). Your own is in LINE Developers: your channel → Basic settings → Your user ID.",
-				"送信先のID", "ユーザー（U…）、グループ（C…）、トークルーム（R…）のID。自分のIDはLINE Developersの「チャネル基本設定 → あなたのユーザーID」。")},
+				"受信者のID", "ユーザー（U…）、グループ（C…）、トークルーム（R…）のID。自分のIDはLINE Developersの「チャネル基本設定 → あなたのユーザーID」。")},
 			apiURL,
 		},
 	},
@@ -130,13 +130,13 @@ var channels = []Channel{
 				"差出人", "メッセージの送信元のアドレス。メールサーバーが許可している必要があります。")},
 			{Name: "to", Required: true, check: checkAddresses, Example: "desk@example.com, night@example.com", Words: words(
 				"Receivers", "Up to 20 addresses, with commas between them.",
-				"宛先", "20件までのアドレス。コンマで区切ります。")},
+				"受信者", "20件までのアドレス。コンマで区切ります。")},
 		},
 	},
 }
 
 var apiURL = Field{Name: "api_url", NamesServer: true, check: checkURL, Example: "https://proxy.example.com", Words: words("API URL", "Leave it empty: only for a proxy, or for a region that has a server of its own.",
-	"APIのURL", "通常は空のままにします。プロキシや、専用のサーバーがある地域の場合だけ入力してください。")}
+	"APIのURL", "通常は空のままにします。プロキシーや、専用のサーバーがある地域の場合だけ入力してください。")}
 
 // Channels lists the channels in the order of section 19.1.
 func Channels() []Channel { return slices.Clone(channels) }
