@@ -68,6 +68,7 @@ func readRequestOfBatch(registration json.RawMessage, mode batchMode) monitors.R
 	}
 	if mode.update && err == nil {
 		change, err := readChange(registration, monitor.EndMonitor)
+		change.Config.KeepSamePreset = true
 		if change.Keeper = mode.keeper; err == nil {
 			r.Update = &change
 		}

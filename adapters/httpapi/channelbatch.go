@@ -89,7 +89,7 @@ func (h channelHandlers) registerBatch(c *gin.Context) error {
 func readChannelOfBatch(raw json.RawMessage) (r channels.Registration) {
 	o, err := readObject(raw, "", append([]string{"channel"}, channelFields...)...)
 	if err == nil {
-		r.Address, r.Change, err = templateOf(o)
+		r.Address, r.Change, err = templateOf(o, true)
 	}
 	if err != nil {
 		r.Change.Unreadable = []error{err}

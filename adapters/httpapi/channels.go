@@ -130,17 +130,18 @@ func readChannel(c *gin.Context, known ...string) (address string, ch channels.C
 	if err != nil {
 		return "", ch, err
 	}
-	return templateOf(o)
+	return templateOf(o, false)
 }
 
 // channelFields are those of a registration and of a change.
 var channelFields = []string{"callback_url", "config", "metadata", "labels", "cookie_jar", "owner"}
 
-func templateOf(o *object) (address string, ch channels.Change, err error) {
+func templateOf(o *object, keepSamePreset bool) (address string, ch channels.Change, err error) {
 	o.text("channel", &address)
 	ch.CallbackURL, ch.Jar = o.callback(), o.stringOrNull("cookie_jar")
 	ch.Metadata, ch.Labels, ch.Owner = o.fields["metadata"], readLabels(o), o.stringOrNull("owner")
 	config, refused := readConfig(o, monitor.EndMonitor)
+	config.KeepSamePreset = keepSamePreset
 	ch.Config, ch.Unreadable = config.Apply, refused
 	return address, ch, nil
 }

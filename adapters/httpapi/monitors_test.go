@@ -324,6 +324,31 @@ func TestABatchChangesWhatIsWatchedAlready(t *testing.T) { // section 16.6
 	expect.Equal(t, "the revision, and the labels", fmt.Sprint(m["revision"], m["labels"]), "1 map[team:a]")
 }
 
+func TestABatchGivesAPresetOnlyToWhatHasAnother(t *testing.T) { // section 16.6
+	for list, registered := range map[string]string{
+		"monitors": `{"stream_url":"` + streamURL + `","callback_url":"https://example.com/hook","config":{"preset":"game","blackout_threshold_sec":45}}`,
+		"channels": `{"channel":"@one","callback_url":"https://example.com/hook","config":{"preset":"game","blackout_threshold_sec":45}}`,
+	} {
+		api := newTestAPI(t, rateLimits(0, 0))
+		api.post("/api/v1/"+list, registered).hasStatus(http.StatusCreated)
+		what, place, _ := strings.Cut(strings.Trim(strings.Split(registered, ",")[0], `{"`), `":"`)
+		for _, c := range [][2]string{
+			{"game,", ""},
+			{"game,50", "config.blackout_threshold_sec 45 → 50"},
+			{"music,", "config.blackout_threshold_sec 45 → 30"},
+			{"music,45", "config.preset game → music"},
+		} {
+			_, got := api.postBatch("/api/v1/"+list+"/batch?update=true&dry_run=true", "text/csv", what+",preset,blackout_threshold_sec\n"+place+","+c[0]+"\n")
+			said := fmt.Sprint(got.Results[0].Changed)
+			if c[1] == "" && said != "[]" || !strings.Contains(said, c[1]) || strings.Contains(c[0], ",45") && strings.Contains(said, "blackout") {
+				t.Errorf("%s with %s: the changes are %s, want %s", list, c[0], said, c[1])
+			}
+		}
+		_, got := api.postBatch("/api/v1/"+list+"/batch?update=true", "application/json", `{"`+list+`":[`+strings.Replace(registered, `,"blackout_threshold_sec":45`, "", 1)+`]}`)
+		expect.Equal(t, "changes of "+list+" in JSON", fmt.Sprint(got.Results[0].Changed), "[]")
+	}
+}
+
 func TestTheSampleFileCanBeImported(t *testing.T) { // section 16.6
 	file, err := os.ReadFile("ui/public/monitors.csv")
 	must.Do(t, err)

@@ -36,6 +36,7 @@ type Change struct {
 // ConfigChange changes a configuration. A field that is left out stays as it is.
 type ConfigChange struct {
 	Preset             *monitor.Preset                      // before all other fields; without a name: only the name is removed. nil: left out
+	KeepSamePreset     bool                                 // a Preset that the configuration has already changes nothing
 	Settings           map[string]float64                   // monitor.Settings by their fields
 	Detectors          map[detector.Name]map[string]float64 // optional detectors with their settings by field, others default; nil: off
 	ScheduledStartTime TimeChange
@@ -50,7 +51,7 @@ type ConfigChange struct {
 // Apply changes a configuration.
 func (c ConfigChange) Apply(to *monitor.Config) {
 	switch {
-	case c.Preset == nil:
+	case c.Preset == nil, c.KeepSamePreset && c.Preset.Name == to.Preset:
 	case c.Preset.Name == "":
 		to.Preset = ""
 	default:
