@@ -13,9 +13,11 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
+	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	"github.com/stream-monitor/stream-monitor/application/incidents"
 	"github.com/stream-monitor/stream-monitor/application/keyring"
+	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/domain/access"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
@@ -34,6 +36,7 @@ type actionHandlers struct {
 
 	keys      evidence.LinkKeys
 	incidents *incidents.Service
+	monitors  *monitors.MonitorReader
 	routing   *routing.Services
 	audit     *keyring.Audit // nil: nothing is recorded
 	now       func() time.Time
@@ -48,6 +51,7 @@ type action struct {
 	language  notify.Language
 	zone      *time.Location     // of the times on the page
 	incident  incidents.Incident // of a link to one
+	stream    string             // of the incident, as messages call it
 	storm     *notify.Storm      // with the incidents that the routes lead to the destination; nil: the link is to an incident
 	situation notify.Situation   // what messages tell of the incident or the storm now
 }
@@ -95,8 +99,12 @@ func (h actionHandlers) load(c *gin.Context, a *action) (err error) {
 // readSubject reads the incident or the storm as it is now.
 func (h actionHandlers) readSubject(c *gin.Context, a *action) (err error) {
 	if a.StormID == "" {
-		a.incident, _, err = h.incidents.Get(c.Request.Context(), a.IncidentID)
+		if a.incident, _, err = h.incidents.Get(c.Request.Context(), a.IncidentID); err != nil {
+			return err
+		}
 		a.situation = notify.SituationOf(a.incident.Incident)
+		m, err := h.monitors.Get(c.Request.Context(), a.incident.MonitorID)
+		a.stream = message.StreamName(m.Number, m.StreamURL, notify.FlattenMetadata(m.Metadata))
 		return err
 	}
 	storm, err := h.routing.Explainer.StormOf(c.Request.Context(), a.StormID, a.DestinationID)

@@ -70,11 +70,12 @@ func TestALinkAsksBeforeItActs(t *testing.T) { // section 19.3
 	api := newTestAPI(t)
 	addRouting(api, "")
 	addIncident(api, "")
+	api.db.Exec(t, `UPDATE monitors SET metadata_text = '{"channel_name": "The <channel>"}'`)
 	path := actionURL(api, notify.Acknowledge, now.Add(time.Hour))
 	for range 3 { // previews of messages open links
 		page := api.do(newRequestWithoutKey(path)).hasStatus(http.StatusOK)
-		page.hasWords("Acknowledge: Black video", incidentStreamURL, "<button>Acknowledge</button>", `name="by"`, `<html lang="en">`)
-		page.lacksWords("<script").hasHeaders("Referrer-Policy", "no-referrer")
+		page.hasWords("Acknowledge: Black video", "Stream: 001 The &lt;channel&gt;", "JST", "<button>Acknowledge</button>", `name="by"`, `<html lang="en">`)
+		page.lacksWords("<script", incidentStreamURL).hasHeaders("Referrer-Policy", "no-referrer")
 		if policy := page.header.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none'; style-src 'sha256-") || strings.Contains(policy, "unsafe") {
 			t.Errorf("the policy is %s", policy)
 		}

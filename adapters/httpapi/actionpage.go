@@ -97,7 +97,7 @@ func (a *action) page() actionPage {
 	}
 	page := actionPage{
 		Language: a.language, Title: fmt.Sprintf(title, strings.Join(names, w.and)), Name: w.name, Button: button,
-		Lines: []string{fmt.Sprintf(w.stream, i.StreamURL), fmt.Sprintf(w.since, a.time(i.StartedAt))},
+		Lines: []string{fmt.Sprintf(w.stream, a.stream), fmt.Sprintf(w.since, a.time(i.StartedAt))},
 	}
 	if i.State == incident.Resolved {
 		page.Lines = append(page.Lines, fmt.Sprintf(w.resolved, a.time(i.ResolvedAt)))

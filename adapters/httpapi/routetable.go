@@ -81,7 +81,7 @@ func (a *API) routes(s Services) []route {
 	destination, silence := destinationHandlers{a.responder, s.Routing.Destinations}, silenceHandlers{a.responder, s.Routing.Silences}
 	duty := dutyHandlers{a.responder, s.Routing.Duty}
 	routing, replay := routeHandlers{a.responder, s.Routing.Routes, s.Routing.Explainer}, replayHandlers{a.responder, s.Routing.Replays}
-	link := actionHandlers{a.responder, a.cfg.LinkKeys, s.Incidents, s.Routing, s.Audit, a.cfg.Now}
+	link := actionHandlers{a.responder, a.cfg.LinkKeys, s.Incidents, s.Monitors.Monitors, s.Routing, s.Audit, a.cfg.Now}
 	eventSub := eventSubHandlers{a.responder, s.Pushes, &wrongAttempts{max: maxWrongRequests}, a.cfg.Now}
 	worker, channel := workerHandlers{a.responder, s.Workers}, channelHandlers{a.responder, s.Channels}
 	usual := special{}

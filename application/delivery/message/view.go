@@ -438,6 +438,12 @@ func labelText(labels monitor.Labels) string {
 	return clean(strings.Join(all, ", "), maxDetail)
 }
 
+// StreamName returns what titles call a stream: its number, and its channel, or else its title or its address. number 0: none.
+func StreamName(number int, u monitor.StreamURL, metadata map[string]string) string {
+	channel, _ := streamNames(u, metadata)
+	return strings.TrimSpace(streamNumber(number) + " " + channel)
+}
+
 // streamNames returns what names a stream: the names of its metadata, or else its address.
 func streamNames(u monitor.StreamURL, metadata map[string]string) (channel, stream string) {
 	channel, stream = clean(metadata["channel_name"], maxStream), clean(metadata["stream_title"], maxStream)
