@@ -109,7 +109,12 @@ function Override({ words, of }: { words: NotificationWords; of: DutyPlan["overr
 export function DutyForm({ words, routing }: { words: NotificationWords; routing: Routing }) {
   const places = routing.destinations.filter((d) => d.kind !== "webhook");
   const shown = useSignal(routing.duty.people.map((person, key) => ({ key, person })));
-  const add = () => (shown.value = [...shown.value, { key: Math.max(-1, ...shown.value.map((s) => s.key)) + 1, person: { name: "", destination_id: places[0]?.destination_id ?? null, windows: [newWindow()] } }]);
+  // add proposes the time from where that of the person before ends: two windows that are open at once put both on duty.
+  const add = (form: HTMLFormElement) => {
+    const before = windowsOf(new FormData(form), `person${shown.value.at(-1)?.key}.`).at(-1);
+    const window = before ? { ...before, start: before.end, end: before.start } : newWindow();
+    shown.value = [...shown.value, { key: Math.max(-1, ...shown.value.map((s) => s.key)) + 1, person: { name: "", destination_id: null, windows: [window] } }];
+  };
   const save = (form: FormData) =>
     duties.change(shown.value.map(({ key }) => ({ name: typed(form, `person${key}.name`), destination_id: typed(form, `person${key}.destination`) || null, windows: windowsOf(form, `person${key}.`) })));
   return (
@@ -128,7 +133,7 @@ export function DutyForm({ words, routing }: { words: NotificationWords; routing
           </button>
         </fieldset>
       ))}
-      <button class="btn quiet" type="button" onClick={add}>
+      <button class="btn quiet" type="button" onClick={(e) => add(e.currentTarget.form!)}>
         <Glyph name="plus" />
         {words.addPerson}
       </button>

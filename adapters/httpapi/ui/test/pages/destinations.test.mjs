@@ -222,17 +222,20 @@ test("the weekly plan is changed as a whole", () =>
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("group", { name: "Ben", exact: true }).getByRole("button", { name: "Remove this person" }).click();
     await dialog.getByRole("button", { name: "Add a person" }).click();
+    await dialog.getByRole("button", { name: "Add a person" }).click();
+    assert.equal(await dialog.getByRole("group", { name: "Person 3" }).getByLabel("From").inputValue(), "22:00"); // when the second ends
+    await dialog.getByRole("group", { name: "Person 3" }).getByRole("button", { name: "Remove this person" }).click();
     const third = dialog.getByRole("group", { name: "Person 2" });
+    assert.equal(await third.getByLabel("Told at").inputValue(), ""); // nobody gets the messages of another by mistake
     await third.getByLabel("Name").fill("千夏");
     await third.getByLabel("Told at").selectOption({ label: "LINE 当番グループ" });
     assert.equal(await third.getByRole("option", { name: "Northline automation" }).count(), 0); // a webhook
     await third.getByLabel("Sun").check();
-    await third.getByLabel("Time zone").fill("Asia/Tokyo");
     await dialog.getByRole("button", { name: "Save" }).click();
     const { people } = await sentTo(state, "PATCH /api/v1/duty");
     assert.deepEqual(people, [
       { name: "Ann", destination_id: destination(2).destination_id, windows: [{ weekdays: ["mon", "tue"], start: "22:00", end: "06:00", timezone: "Asia/Tokyo" }] },
-      { name: "千夏", destination_id: destination(2).destination_id, windows: [{ weekdays: ["sun"], start: "22:00", end: "06:00", timezone: "Asia/Tokyo" }] },
+      { name: "千夏", destination_id: destination(2).destination_id, windows: [{ weekdays: ["mon", "tue", "sun"], start: "06:00", end: "22:00", timezone: "Asia/Tokyo" }] },
     ]);
   }));
 
