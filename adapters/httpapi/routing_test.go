@@ -393,3 +393,17 @@ func TestAnOccurrenceOfASilenceEnds(t *testing.T) { // section 19.6
 	api.patch(url, `{"match":{}}`).hasFields("everything", true)
 	api.patch(url, `{"window":null}`).hasError(http.StatusBadRequest, monitor.InvalidConfig, "to is missing")
 }
+
+func TestAnExplanationHasTheLabelsAndMetadataOfTheMonitor(t *testing.T) { // section 19.2
+	api := newTestAPI(t, rateLimits(0, 0))
+	id := api.post("/api/v1/monitors", strings.TrimSuffix(registration, "}")+`,"labels":{"team":"a"},"metadata":{"show":{"name":"x"}}}`).hasStatus(http.StatusCreated).json()["monitor_id"].(string)
+	for given, want := range map[string]string{
+		"":                                      "map[team:a] map[show.name:x]",
+		`,"labels":{"team":"b"}`:                "map[team:b] map[show.name:x]",
+		`,"metadata":{"show":{"name":"other"}}`: "map[team:a] map[show.name:other]",
+	} {
+		subject := api.post("/api/v1/routes/explain", `{"severity":2,"monitor_id":"`+id+`"`+given+`}`).hasStatus(http.StatusOK).json()["subject"].(map[string]any)
+		expect.Equal(t, "the subject of "+given, fmt.Sprint(subject["labels"], " ", subject["metadata"]), want)
+	}
+	api.post("/api/v1/routes/explain", `{"severity":2,"monitor_id":"`+noSuchID+`"}`).hasStatus(http.StatusNotFound)
+}

@@ -74,6 +74,15 @@ func (s *SubjectStore) channelEventSubject(ctx context.Context, eventID string) 
 	return subject, err
 }
 
+// MonitorSubject implements routing.SubjectReader.
+func (s *SubjectStore) MonitorSubject(ctx context.Context, id monitor.ID) (notify.Subject, error) {
+	m, err := (&MonitorStore{s.db}).Get(ctx, id)
+	if err != nil {
+		return notify.Subject{}, err
+	}
+	return notify.Subject{MonitorID: id, Metadata: notify.FlattenMetadata(m.Metadata), Labels: m.Labels}, nil
+}
+
 // ChannelSubject implements routing.SubjectReader.
 func (s *SubjectStore) ChannelSubject(ctx context.Context, channelID string, t event.Type) (notify.Subject, error) {
 	return s.channelSubject(ctx, channelID, channel.Event{Type: t})

@@ -29,6 +29,9 @@ type SubjectReader interface {
 	// IncidentSubject reads an incident. Errors: *monitor.Error incident.NotFound.
 	IncidentSubject(ctx context.Context, incidentID string) (notify.Subject, error)
 
+	// MonitorSubject has the metadata and labels of a monitor. Errors: *monitor.Error NotFound.
+	MonitorSubject(ctx context.Context, id monitor.ID) (notify.Subject, error)
+
 	// ChannelSubject makes up an event of a channel of streams. Errors: *monitor.Error CHANNEL_NOT_FOUND.
 	ChannelSubject(ctx context.Context, channelID string, t event.Type) (notify.Subject, error)
 
@@ -114,7 +117,7 @@ type Explainer struct {
 }
 
 // Explain says where an event or an incident goes now, or at another time, and why. Nothing is sent or stored.
-// Errors: *monitor.Error EventNotFound, incident.NotFound, CHANNEL_NOT_FOUND, InvalidConfig that names every
+// Errors: *monitor.Error EventNotFound, incident.NotFound, NotFound of a monitor, CHANNEL_NOT_FOUND, InvalidConfig that names every
 // wrong field.
 func (e *Explainer) Explain(ctx context.Context, q Question) (Explanation, error) {
 	if err := q.check(); err != nil {
@@ -146,9 +149,21 @@ func (e *Explainer) subject(ctx context.Context, q Question) (notify.Subject, er
 	case q.EventType.OfChannel():
 		return channel.Channel{Template: channel.Template{Metadata: q.Metadata, Labels: q.Labels}}.Subject(channel.Event{Type: q.EventType}), nil
 	}
-	return notify.Subject{
-		EventType: q.EventType, Conditions: q.Conditions, Severity: q.Severity, MonitorID: q.MonitorID, Metadata: notify.FlattenMetadata(q.Metadata), Labels: q.Labels,
-	}, nil
+	var s notify.Subject
+	if q.MonitorID != "" {
+		var err error
+		if s, err = e.subjects.MonitorSubject(ctx, q.MonitorID); err != nil {
+			return s, err
+		}
+	}
+	s.EventType, s.Conditions, s.Severity = q.EventType, q.Conditions, q.Severity
+	if len(q.Metadata) > 0 {
+		s.Metadata = notify.FlattenMetadata(q.Metadata)
+	}
+	if len(q.Labels) > 0 {
+		s.Labels = q.Labels
+	}
+	return s, nil
 }
 
 // StormOf returns a storm with those of its incidents that the routes lead to a destination.
