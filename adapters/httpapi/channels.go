@@ -243,7 +243,11 @@ func (h channelHandlers) change(c *gin.Context, id string) error {
 
 // stop is DELETE /api/v1/channels/{channel_id}.
 func (h channelHandlers) stop(c *gin.Context, id string) error {
-	query, err := readQuery(c, "running")
+	query, err := readQuery(c, "running", "release")
+	if err != nil {
+		return err
+	}
+	release, err := readBool(query, "release", false)
 	if err != nil {
 		return err
 	}
@@ -251,7 +255,11 @@ func (h channelHandlers) stop(c *gin.Context, id string) error {
 	if query.Has("running") && running != channels.KeepRunning && running != channels.StopRunning {
 		return refusef(monitor.InvalidConfig, "running is %.40q; accepted are %s and %s", running, channels.KeepRunning, channels.StopRunning)
 	}
-	one, err := h.service.Stop(c.Request.Context(), id, running)
+	stop := h.service.Stop
+	if release {
+		stop = h.service.Release
+	}
+	one, err := stop(c.Request.Context(), id, running)
 	return h.reply(c, h.oneBody(one), err)
 }
 

@@ -26,7 +26,19 @@ type stoppedBody struct {
 
 // stop is DELETE /api/v1/monitors/{monitor_id} (section 3.2).
 func (h monitorHandlers) stop(c *gin.Context, id monitor.ID) error {
-	m, err := h.editor.Stop(c.Request.Context(), id)
+	query, err := readQuery(c, "release")
+	if err != nil {
+		return err
+	}
+	release, err := readBool(query, "release", false)
+	if err != nil {
+		return err
+	}
+	stop := h.editor.Stop
+	if release {
+		stop = h.editor.Release
+	}
+	m, err := stop(c.Request.Context(), id)
 	return h.reply(c, stoppedBody{m.ID, m.Status, h.localTime(m.EndedAt)}, err)
 }
 

@@ -363,6 +363,7 @@ func responseCases() []responseCase {
 			api.register("Q")
 			api.delete(first).hasStatus(http.StatusOK)
 		}, request("PATCH", first, `{}`))},
+		{"stop with a wrong release", 400, after(registered, request("DELETE", first+"?release=maybe", ""))},
 		{"assignment of an old generation", 409, after(takenOver, request("GET", assignment+"?generation=1", ""))},
 		{"report of an old generation", 409, after(takenOver, report)},
 	}

@@ -282,3 +282,9 @@ func (s *MonitorStore) End(ctx context.Context, id monitor.ID, to monitor.Status
 	})
 	return ended, err
 }
+
+// RemoveOwner implements monitors.SettingsStore.
+func (s *MonitorStore) RemoveOwner(ctx context.Context, id monitor.ID) error {
+	_, err := s.db.ExecContext(ctx, `UPDATE monitors SET owner = '' WHERE id = $1`, id)
+	return wrapError(ctx, "remove the owner of "+string(id), err)
+}

@@ -328,6 +328,19 @@ const (
 	StopRunning OnRunning = "stop"
 )
 
+// Release stops a channel as Stop does, and then takes its owner away: the file may register it anew. A repetition does what is left.
+// Errors: those of Stop.
+func (s *Service) Release(ctx context.Context, id string, running OnRunning) (channel.Channel, error) {
+	c, err := s.Stop(ctx, id, running)
+	if err != nil {
+		return c, err
+	}
+	return s.store.ChangeChannel(context.WithoutCancel(ctx), id, func(c *channel.Channel) error {
+		c.Owner = ""
+		return nil
+	})
+}
+
 // Stop ends a channel and its reservations. A repetition ends what is left. Errors: *monitor.Error NotFound; Running, if there
 // are watches that run and running does not say what becomes of them.
 func (s *Service) Stop(ctx context.Context, id string, running OnRunning) (channel.Channel, error) {

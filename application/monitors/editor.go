@@ -192,6 +192,16 @@ func (ed *Editor) Stop(ctx context.Context, id monitor.ID) (monitor.Monitor, err
 	return m, nil
 }
 
+// Release stops a monitor as Stop does, and then takes its owner away: the file may register the stream anew. A repetition does what
+// is left. Errors: those of Stop.
+func (ed *Editor) Release(ctx context.Context, id monitor.ID) (monitor.Monitor, error) {
+	m, err := ed.Stop(ctx, id)
+	if err != nil {
+		return m, err
+	}
+	return m, settle(ctx, "release a monitor", func(ctx context.Context) error { return ed.store.RemoveOwner(ctx, id) })
+}
+
 // draft returns an active monitor with the change applied. Its error names every wrong
 // field (decision A3). The policies judge only what the change changes, so that a repeated
 // change is not refused because time has passed or a name server fails.

@@ -90,6 +90,9 @@ type SettingsStore interface {
 	// returns an ended monitor unchanged (decision A6). A last event that is not nil
 	// is stored as pending in the same transaction. Errors: *monitor.Error NotFound.
 	End(ctx context.Context, id monitor.ID, to monitor.Status, reason string, last *event.Event, at time.Time) (monitor.Monitor, error)
+
+	// RemoveOwner takes the owner of a monitor away, ended or not.
+	RemoveOwner(ctx context.Context, id monitor.ID) error
 }
 
 // EventStore reads the events of monitors and their deliveries.

@@ -104,6 +104,12 @@ func (s *Store) End(ctx context.Context, id monitor.ID, to monitor.Status, reaso
 	return call(ctx, s, "End", func() (monitor.Monitor, error) { return s.Next.End(ctx, id, to, reason, last, at) })
 }
 
+// RemoveOwner implements monitors.SettingsStore.
+func (s *Store) RemoveOwner(ctx context.Context, id monitor.ID) error {
+	_, err := call(ctx, s, "RemoveOwner", func() (struct{}, error) { return struct{}{}, s.Next.RemoveOwner(ctx, id) })
+	return err
+}
+
 // References implements intake.ReportStore.
 func (s *Store) References(ctx context.Context, id monitor.ID) (own, ofChannel []detector.Reference, err error) {
 	ofChannel, err = call(ctx, s, "References", func() (list []detector.Reference, err error) {

@@ -452,6 +452,26 @@ func TestStreamsOfAFileAreStoppedOnlyIfThatIsMeant(t *testing.T) { // section 19
 + monitor "hls+https://live.example.com/a"`, "3 changes made")
 }
 
+func TestPruneStopsLaterWhatItCouldNotStop(t *testing.T) { // section 19.8
+	s := newEvening(t)
+	for removed, table := range map[string]string{"channels:\n  - {channel": "channels", `  - {stream_url: "hls`: "monitors"} {
+		before, line, _ := strings.Cut(evening, removed)
+		_, after, _ := strings.Cut(line, "\n")
+		end := map[string]string{"channels": "stopped_at", "monitors": "ended_at"}[table]
+		s.store.Exec(t, `ALTER TABLE `+table+` ADD CONSTRAINT refused CHECK (`+end+` IS NULL) NOT VALID`)
+		_, _, err := s.apply(before+after, applier.Options{Prune: true, Yes: true})
+		if err == nil || !strings.Contains(err.Error(), "0 of 1 changes were made before this") {
+			t.Errorf("%s: %v", table, err)
+		}
+		s.store.Exec(t, `ALTER TABLE `+table+` DROP CONSTRAINT refused`)
+		_, said, err := s.apply(before+after, applier.Options{Prune: true, Yes: true})
+		if err != nil || !strings.HasSuffix(said, "1 changes made\n") {
+			t.Errorf("the next run of %s: %v, %s", table, err, said)
+		}
+		s.expect(evening, applier.Options{}, "+ "+strings.TrimSuffix(table, "s")+map[string]string{"channels": ` "https://www.youtube.com/@example"`, "monitors": ` "hls+https://live.example.com/a"`}[table], "1 changes made")
+	}
+}
+
 func TestPruneLeavesAChannelThatTheFileNamesByAnotherAddress(t *testing.T) { // section 19.8
 	s := newSystem(t)
 	const byHandle = `

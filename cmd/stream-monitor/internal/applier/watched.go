@@ -220,21 +220,17 @@ func (p *plan) stops() (count int) {
 }
 
 // pruneWatched stops what the file has kept and has no more: whose ID is not in inFile. The gateway knows a channel by other addresses,
-// too. It loses its owner first: what the file gets back later is registered anew.
+// too. It loses its owner: what the file gets back later is registered anew.
 func (p *plan) pruneWatched(of watchedList, inFile map[string]bool) {
 	for _, stored := range slices.Backward(p.current.watched[of.name]) { // as they were registered
 		if inFile[stored.ID] || p.isSpared(stored.Owner) {
 			continue
 		}
-		path := "/api/v1/" + of.name + "/" + stored.ID
+		path := "/api/v1/" + of.name + "/" + stored.ID + "?release=true"
+		if of == listOfChannels {
+			path += "&running=stop"
+		}
 		p.changes = append(p.changes, change{sign: '-', name: label(of.noun, stored.Place, 0), stops: true, do: func(ctx context.Context) error {
-			err := p.gateway.Call(ctx, http.MethodPatch, path, map[string]any{"owner": nil}, nil)
-			if err != nil {
-				return err
-			}
-			if of == listOfChannels {
-				path += "?running=stop"
-			}
 			return p.gateway.Call(ctx, http.MethodDelete, path, nil, nil)
 		}})
 	}
