@@ -377,8 +377,8 @@ func TestAPauseEndsEveryCapture(t *testing.T) { // section 16.9
 	if len(jobs) != 1 || jobs[0].Step != capture.Complete || jobs[0].EventID != "alert" || jobs[0].Fetch {
 		t.Errorf("of an alert follow %+v", jobs)
 	}
-	after := step{now: 300, open: black(298, 300, false)}
-	if jobs := tracker.Step(at(after.now), after.input()); len(jobs) > 0 && jobs[0].Step != capture.Collect {
+	after := step{now: 304, open: black(300, 304, false)}
+	if jobs := tracker.Step(at(after.now), after.input()); len(jobs) != 1 || jobs[0].Step != capture.Collect || !jobs[0].Instant.Equal(at(300)) {
 		t.Errorf("after the pause follow %+v", jobs)
 	}
 	tracker = capture.Tracker{}

@@ -1,6 +1,7 @@
 package watch_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/trouble"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -110,8 +112,15 @@ func TestAPausedStreamIsNotLookedAt(t *testing.T) { // 16.9
 				}
 				t.Run(name, func(t *testing.T) {
 					w := scenario(t, c.set...).from(10).pause(c.pause, byHand, restarts...).until(c.until).expect(c.events)
+					from := at(c.pause.from)
+					for _, e := range w.events {
+						want, is := map[event.Type]trouble.Name{event.SegmentError: trouble.NoMedia, event.MonitorError: trouble.Blind}[e.Type]
+						if is && e.At.Before(from) && !slices.ContainsFunc(w.signals, func(s monitor.Signal) bool { return s.Condition == want && s.StartedAt.Before(from) }) {
+							t.Errorf("the begin of %s is not among the signals %+v", want, w.signals)
+						}
+					}
 					for _, s := range w.signals {
-						if began := at(c.pause.from); s.StartedAt.Before(began) && s.EndedAt.After(began) {
+						if s.StartedAt.Before(from) && !s.EndedAt.Before(from) {
 							t.Errorf("signalled is the end of what the pause has ended: %+v", s)
 						}
 					}
