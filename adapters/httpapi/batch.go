@@ -56,7 +56,7 @@ func (h registrationHandlers) registerBatch(c *gin.Context) error {
 	if dryRun {
 		carryOut = h.registrar.CheckBatch
 	}
-	results, err := carryOut(c.Request.Context(), requests)
+	results, err := carryOut(c.Request.Context(), requests, mode.owner())
 	return h.reply(c, h.batchBody(c, dryRun, requests, results), err)
 }
 
@@ -69,21 +69,27 @@ func readRequestOfBatch(registration json.RawMessage, mode batchMode) monitors.R
 	if mode.update && err == nil {
 		change, err := readChange(registration, monitor.EndMonitor)
 		change.Config.KeepSamePreset = true
-		if change.Keeper = mode.keeper; err == nil {
+		if change.File = mode.file; err == nil {
 			r.Update = &change
 		}
 	}
-	if mode.keeper != nil {
-		r.Owner = mode.keeper.File
-	}
+	r.Owner = mode.owner()
 	return r
 }
 
 // batchMode says what a batch does.
 type batchMode struct {
-	dryRun bool            // only says what would happen
-	update bool            // changes what is watched or registered already
-	keeper *monitor.Keeper // the batch is that of a file; nil: it is not
+	dryRun bool           // only says what would happen
+	update bool           // changes what is watched or registered already
+	file   *monitor.Owner // that the batch is of; nil: of none
+}
+
+// owner returns the name of the file; empty: none.
+func (m batchMode) owner() string {
+	if m.file == nil {
+		return ""
+	}
+	return m.file.Name
 }
 
 func readBatchMode(c *gin.Context) (mode batchMode, err error) {
@@ -92,14 +98,12 @@ func readBatchMode(c *gin.Context) (mode batchMode, err error) {
 		return mode, err
 	}
 	adopt := false
-	for name, into := range map[string]*bool{"dry_run": &mode.dryRun, "update": &mode.update, "adopt": &adopt} {
-		if *into, err = readBool(query, name, false); err != nil {
-			return mode, err
-		}
+	if err := readFlags(query, flag{"dry_run", &mode.dryRun}, flag{"update", &mode.update}, flag{"adopt", &adopt}); err != nil {
+		return mode, err
 	}
 	if query.Has("owner") {
-		mode.update, mode.keeper = true, &monitor.Keeper{File: query.Get("owner"), Adopt: adopt}
-		return mode, monitor.CheckLine("owner", mode.keeper.File, 1, monitor.MaxOwner)
+		mode.update, mode.file = true, &monitor.Owner{Name: query.Get("owner"), Adopt: adopt}
+		return mode, monitor.CheckLine("owner", mode.owner(), 1, monitor.MaxOwner)
 	}
 	return mode, nil
 }

@@ -48,9 +48,7 @@ func (h channelHandlers) registerBatch(c *gin.Context) error {
 	all := make([]channels.Registration, len(raw))
 	for n, registration := range raw {
 		all[n] = readChannelOfBatch(registration)
-		if mode.keeper != nil {
-			all[n].Change.Keeper, all[n].Change.Owner = mode.keeper, &mode.keeper.File
-		}
+		all[n].Change.File = mode.file
 	}
 	results, err := h.service.RegisterBatch(c.Request.Context(), all, mode.dryRun, mode.update)
 	body := channelBatchBody{DryRun: mode.dryRun, Results: make([]channelBatchResultBody, 0, len(all))}

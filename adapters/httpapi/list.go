@@ -104,10 +104,9 @@ func readMonitorQuery(query url.Values) (q monitors.MonitorQuery, err error) {
 			return q, err
 		}
 	}
-	for name, into := range map[string]*bool{"active": &q.Active, "ended": &q.Ended, "trouble": &q.Trouble, "blind": &q.Blind, "live": &q.Live} {
-		if *into, err = readBool(query, name, false); err != nil {
-			return q, err
-		}
+	err = readFlags(query, flag{"active", &q.Active}, flag{"ended", &q.Ended}, flag{"trouble", &q.Trouble}, flag{"blind", &q.Blind}, flag{"live", &q.Live})
+	if err != nil {
+		return q, err
 	}
 	if q.Labels, err = readLabelFilter(query); err != nil {
 		return q, err

@@ -56,6 +56,22 @@ func readBool(query url.Values, name string, absent bool) (bool, error) {
 	}
 }
 
+// flag is a parameter that is true, or false or absent, and where its value goes.
+type flag struct {
+	name string
+	into *bool
+}
+
+// readFlags reads flags. Of several that are wrong it names the first.
+func readFlags(query url.Values, all ...flag) (err error) {
+	for _, f := range all {
+		if *f.into, err = readBool(query, f.name, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // readDryRun reads dry_run, the only parameter of a request.
 func readDryRun(c *gin.Context) (bool, error) {
 	query, err := readQuery(c, "dry_run")

@@ -192,6 +192,7 @@ func wrongBatches() []refusal {
 		wrong(post, `{"streams":[]}`, "accepted are monitors"),
 		wrong(post, `{"monitors":[`+strings.TrimSuffix(strings.Repeat(registration+",", 101), ",")+`]}`, "1 to 100"),
 		wrong(post+"?dry_run=yes", `{"monitors":[`+registration+`]}`, "dry_run is"),
+		wrong(post+"?dry_run=yes&update=yes&adopt=yes", `{"monitors":[`+registration+`]}`, "dry_run is"), // the first of several
 		wrong(post+"?dry_run=", `{"monitors":[`+registration+`]}`, "dry_run is"),
 		wrongFile("stream_url\n"+strings.Repeat("x\n", 101), "1 to 100"),
 		wrongFile("", "names the columns"),

@@ -27,8 +27,8 @@ type Change struct {
 	Jar         *string            // the name of a jar of cookies; empty: none
 	Owner       *string            // the file that keeps it; empty: none
 
-	// Keeper says that the change is all that a file has of the channel, as in a change of a monitor. nil: no file makes the change.
-	Keeper *monitor.Keeper
+	// File says that the change is all that this file has of the channel, as in a change of a monitor. nil: no file makes the change.
+	File *monitor.Owner
 
 	Unreadable []error // *monitor.Error of fields that could not be decoded
 }
@@ -36,7 +36,7 @@ type Change struct {
 // apply returns a template with the change, and an error for each wrong field.
 func (ch Change) apply(t channel.Template) (channel.Template, []error) {
 	var refused []error
-	if ch.Keeper != nil {
+	if ch.File != nil {
 		t = channel.Template{CallbackURL: t.CallbackURL, Config: monitor.DefaultConfig(), Metadata: json.RawMessage(`{}`)}
 	}
 	if ch.Owner != nil {
@@ -66,8 +66,8 @@ func (ch Change) apply(t channel.Template) (channel.Template, []error) {
 // owner returns the owner of a channel that has one, with the change.
 func (ch Change) owner(before string) string {
 	switch {
-	case ch.Keeper != nil:
-		return ch.Keeper.File
+	case ch.File != nil:
+		return ch.File.Name
 	case ch.Owner != nil:
 		return *ch.Owner
 	}
@@ -185,8 +185,8 @@ func (s *Service) update(ctx context.Context, id string, ch Change, dryRun bool)
 		return BatchResult{Err: StoppedAlready(id)}
 	case err != nil:
 		return BatchResult{Err: err}
-	case ch.Keeper != nil && ch.Keeper.Check(c.Owner, "") != nil:
-		return BatchResult{Err: ch.Keeper.Check(c.Owner, "channel "+id)}
+	case ch.File != nil && ch.File.Check(c.Owner, "") != nil:
+		return BatchResult{Err: ch.File.Check(c.Owner, "channel "+id)}
 	case len(changed) == 0:
 		return BatchResult{Channel: c, Registered: true}
 	case dryRun:
@@ -305,8 +305,8 @@ func (s *Service) Change(ctx context.Context, id string, ch Change) (channel.Cha
 		if !c.StoppedAt.IsZero() {
 			return StoppedAlready(id)
 		}
-		if ch.Keeper != nil {
-			if err := ch.Keeper.Check(c.Owner, "channel "+id); err != nil {
+		if ch.File != nil {
+			if err := ch.File.Check(c.Owner, "channel "+id); err != nil {
 				return err
 			}
 		}

@@ -57,7 +57,7 @@ func TestRegistrationsBatchesAndPreviewsRefuseTheSame(t *testing.T) {
 			}
 			_, alone := s.Register(ctx, r)
 			_, _, keyed := s.RegisterIdempotent(ctx, r, monitors.Digest{1})
-			dry, err := s.CheckBatch(ctx, []monitors.Request{r})
+			dry, err := s.CheckBatch(ctx, []monitors.Request{r}, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -65,7 +65,7 @@ func TestRegistrationsBatchesAndPreviewsRefuseTheSame(t *testing.T) {
 			if len(preview.Problems) > 1 {
 				want = monitor.Join(preview.Problems...).Error()
 			}
-			batch, err := s.RegisterBatch(ctx, []monitors.Request{r})
+			batch, err := s.RegisterBatch(ctx, []monitors.Request{r}, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -84,15 +84,33 @@ func TestRegistrationsBatchesAndPreviewsRefuseTheSame(t *testing.T) {
 func TestADryRunWithoutTheStoreHasNoAnswer(t *testing.T) {
 	s := newService(t, 2, nil)
 	s.store.Fail = func(context.Context, string) error { return errors.New("no database") }
-	if results, err := s.CheckBatch(context.Background(), []monitors.Request{request("A")}); err == nil {
+	if results, err := s.CheckBatch(context.Background(), []monitors.Request{request("A")}, ""); err == nil {
 		t.Errorf("the results are %+v", results)
+	}
+}
+
+func TestOnlyABatchOfAFileAsksWhatHasEnded(t *testing.T) {
+	s := newService(t, 2, nil)
+	asked := 0
+	s.store.Fail = func(_ context.Context, op string) error {
+		if op == "EndedOf" {
+			asked++
+		}
+		return nil
+	}
+	r := request("A")
+	r.Owner, r.Update = "evening.yaml", &monitors.Change{}
+	for _, owner := range []string{"", "evening.yaml"} {
+		if _, err := s.CheckBatch(t.Context(), []monitors.Request{r}, owner); err != nil || asked != len(owner)/len("evening.yaml") {
+			t.Errorf("with the owner %q it was asked %d times, %v", owner, asked, err)
+		}
 	}
 }
 
 func TestABatchAsksTheCallbackPolicyOnceForEachReceiver(t *testing.T) {
 	asked := 0
 	s := newService(t, 9, func(monitor.CallbackURL) error { asked++; return nil })
-	_, err := s.RegisterBatch(context.Background(), []monitors.Request{request("A"), request("B"), request("C")})
+	_, err := s.RegisterBatch(context.Background(), []monitors.Request{request("A"), request("B"), request("C")}, "")
 	if asked != 1 || err != nil {
 		t.Errorf("the policy was asked %d times, %v", asked, err)
 	}
@@ -107,7 +125,7 @@ func TestABatchWhoseCallerIsGoneRegistersNoMore(t *testing.T) {
 		}
 		return nil
 	}
-	results, err := s.RegisterBatch(ctx, []monitors.Request{request("A"), request("B")})
+	results, err := s.RegisterBatch(ctx, []monitors.Request{request("A"), request("B")}, "")
 	if err != nil || results[0].Err != nil || !errors.Is(results[1].Err, context.Canceled) {
 		t.Errorf("results are %v, %v", results[0].Err, results[1].Err)
 	}

@@ -25,10 +25,11 @@ type BatchResult struct {
 // RegisterBatch registers at most MaxBatch monitors in order, each as Register does, and
 // returns a result for each. A refused registration does not stop those after it. When
 // ctx is done, the remaining ones are not registered, and their Err is that of ctx. A request with
-// Update changes the monitor that watches its stream, as Editor.ChangeMonitor does. Errors: the store cannot be read.
-func (reg *Registrar) RegisterBatch(ctx context.Context, requests []Request) ([]BatchResult, error) {
+// Update changes the monitor that watches its stream, as Editor.ChangeMonitor does. owner is the file that makes the
+// requests; empty: none does. Errors: the store cannot be read.
+func (reg *Registrar) RegisterBatch(ctx context.Context, requests []Request, owner string) ([]BatchResult, error) {
 	batch := reg.withCheckedCallbacks()
-	results, err := reg.updateBatch(ctx, requests, false)
+	results, err := reg.updateBatch(ctx, requests, owner, false)
 	if err != nil {
 		return nil, err
 	}
@@ -43,9 +44,9 @@ func (reg *Registrar) RegisterBatch(ctx context.Context, requests []Request) ([]
 	return results, nil
 }
 
-// updateBatch changes the monitors that watch the streams of requests with Update. A stream that has ended is refused to the file
-// that has kept it, and Watched, too. The results of others stay zero.
-func (reg *Registrar) updateBatch(ctx context.Context, requests []Request, dryRun bool) ([]BatchResult, error) {
+// updateBatch changes the monitors that watch the streams of requests with Update. A stream that has ended is refused to its owner,
+// and Watched, too. The results of others stay zero.
+func (reg *Registrar) updateBatch(ctx context.Context, requests []Request, owner string, dryRun bool) ([]BatchResult, error) {
 	results := make([]BatchResult, len(requests))
 	if !slices.ContainsFunc(requests, func(r Request) bool { return r.Update != nil }) {
 		return results, nil
@@ -65,7 +66,10 @@ func (reg *Registrar) updateBatch(ctx context.Context, requests []Request, dryRu
 			results[i] = reg.editor.update(ctx, id, *requests[i].Update, dryRun)
 		}
 	}
-	ended, err := reg.store.EndedOf(ctx, requests[0].Owner, streams)
+	if owner == "" {
+		return results, nil
+	}
+	ended, err := reg.store.EndedOf(ctx, owner, streams)
 	if err != nil {
 		return nil, fmt.Errorf("read what has ended: %w", err)
 	}
@@ -86,9 +90,9 @@ func isLater(r Request, ended monitor.Monitor) bool {
 
 // CheckBatch returns what RegisterBatch would return now, but stores nothing and starts
 // no worker. The IDs of new monitors are not kept. Errors: the store cannot be read.
-func (reg *Registrar) CheckBatch(ctx context.Context, requests []Request) ([]BatchResult, error) {
+func (reg *Registrar) CheckBatch(ctx context.Context, requests []Request, owner string) ([]BatchResult, error) {
 	batch := reg.withCheckedCallbacks()
-	results, err := reg.updateBatch(ctx, requests, true)
+	results, err := reg.updateBatch(ctx, requests, owner, true)
 	if err != nil {
 		return nil, err
 	}

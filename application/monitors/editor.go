@@ -28,9 +28,9 @@ type Change struct {
 	By          string             // who changes it; empty: unknown
 	Unreadable  []error            // as in a Request
 
-	// Keeper says that the change is all that a file has of the monitor: what is left out gets its default, but for
-	// secrets, which stay. A monitor that the file does not keep is refused. nil: no file makes the change.
-	Keeper *monitor.Keeper
+	// File says that the change is all that this file has of the monitor: what is left out gets its default, but for
+	// secrets, which stay. The monitor is refused if it belongs to another owner. nil: no file makes the change.
+	File *monitor.Owner
 }
 
 // ConfigChange changes a configuration. A field that is left out stays as it is.
@@ -210,8 +210,8 @@ func (ed *Editor) draft(ctx context.Context, m monitor.Monitor, c Change) (monit
 		return m, monitor.EndedAlready(m.ID, m.Status)
 	}
 	draft := m
-	if c.Keeper != nil {
-		if err := c.Keeper.Check(m.Owner, "monitor "+string(m.ID)); err != nil {
+	if c.File != nil {
+		if err := c.File.Check(m.Owner, "monitor "+string(m.ID)); err != nil {
 			return m, err
 		}
 		draft.Config, draft.Labels, draft.Metadata = monitor.DefaultConfig(), nil, json.RawMessage(`{}`)
@@ -219,8 +219,8 @@ func (ed *Editor) draft(ctx context.Context, m monitor.Monitor, c Change) (monit
 	}
 	c.Config.Apply(&draft.Config)
 	refused := draft.Config.Check()
-	if c.Keeper != nil {
-		draft.Owner = c.Keeper.File
+	if c.File != nil {
+		draft.Owner = c.File.Name
 	} else if c.Owner != nil {
 		draft.Owner, refused = *c.Owner, append(refused, monitor.CheckLine("owner", *c.Owner, 0, monitor.MaxOwner))
 	}
