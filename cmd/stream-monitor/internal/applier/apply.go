@@ -30,21 +30,21 @@ const (
 
 // change is one difference between the file and the gateway.
 type change struct {
-	sign   byte // + new, ~ changed, - deleted
-	name   string
-	fields []string // that differ
-	do     func(ctx context.Context) error
-	routes bool // it changes who is told
-	stops  bool // it ends a watch
+	sign      byte // + new, ~ changed, - deleted
+	name      string
+	differing []string // fields
+	do        func(ctx context.Context) error
+	routes    bool // it changes who is told
+	stops     bool // it ends a watch
 }
 
 func (c change) String() string {
-	if len(c.fields) == 0 {
+	if len(c.differing) == 0 {
 		return fmt.Sprintf("%c %s", c.sign, c.name)
 	}
-	line := fmt.Sprintf("%c %s: %s", c.sign, c.name, strings.Join(c.fields, ", "))
-	if len(line) > longestLine && len(c.fields) > 1 {
-		return fmt.Sprintf("%c %s:\n    %s", c.sign, c.name, strings.Join(c.fields, "\n    "))
+	line := fmt.Sprintf("%c %s: %s", c.sign, c.name, strings.Join(c.differing, ", "))
+	if len(line) > longestLine && len(c.differing) > 1 {
+		return fmt.Sprintf("%c %s:\n    %s", c.sign, c.name, strings.Join(c.differing, "\n    "))
 	}
 	return line
 }
@@ -146,8 +146,8 @@ func (p *plan) compare(ctx context.Context) error {
 	return nil
 }
 
-// keeps reports whether the file may change what has an owner.
-func (p *plan) keeps(owner string) bool { return owner == p.file.Owner || owner == "" && p.adopt }
+// owns reports whether the file may change what has an owner.
+func (p *plan) owns(owner string) bool { return owner == p.file.Owner || owner == "" && p.adopt }
 
 // checkNames finds names of destinations that nobody has, and names that something has
 // that the file does not keep.
@@ -165,8 +165,8 @@ func (p *plan) checkNames() {
 			refuse("destination %q: fallback is %q, but no destination has that name", d.Name, d.Fallback)
 		}
 		stored := p.current.destination(d.Name)
-		if stored != nil && !p.keeps(stored.Owner) {
-			refuse("destination %q: %s", d.Name, keptBy(stored.Owner))
+		if stored != nil && !p.owns(stored.Owner) {
+			refuse("destination %q: %s", d.Name, ownedBy(stored.Owner))
 		}
 		for _, secret := range d.Kept {
 			if stored == nil || !slices.Contains(stored.Secrets, secret) {
@@ -185,16 +185,16 @@ func (p *plan) checkNames() {
 			}
 		}
 		switch stored := p.current.route(r); {
-		case stored == nil, p.keeps(stored.Owner), stored.Default && stored.Owner == "":
+		case stored == nil, p.owns(stored.Owner), stored.Default && stored.Owner == "":
 		default:
-			refuse("%s: %s", prefix, keptBy(stored.Owner))
+			refuse("%s: %s", prefix, ownedBy(stored.Owner))
 		}
 	}
 	p.checkDuty(known, refuse)
 	slices.Sort(p.problems)
 }
 
-func keptBy(owner string) string {
+func ownedBy(owner string) string {
 	if owner == "" {
 		return "one that no file keeps has the name; give it another name, delete that one, or keep it from now on with --adopt"
 	}

@@ -46,9 +46,9 @@ func (s *currentState) read(ctx context.Context, gateway Gateway, owner string) 
 		return err
 	}
 	*s = currentState{answer.Destinations, answer.Routes, answer.Silences, duty, map[string][]watched{}, map[string]string{}}
-	for _, of := range watchedLists {
+	for _, list := range watchedLists {
 		var err error
-		if s.watched[of.name], err = readWatched(ctx, gateway, of, owner); err != nil {
+		if s.watched[list.name], err = readWatched(ctx, gateway, list, owner); err != nil {
 			return err
 		}
 	}
@@ -70,11 +70,11 @@ func (s *currentState) route(r notify.Route) *notify.Route {
 	})
 }
 
-// silence returns the silence that a silence of a file is, among those that it keeps: the one that has not
+// silence returns the silence that a silence of a file is, among those that it owns: the one that has not
 // ended, else the newest; nil: it is new.
-func (s *currentState) silence(of notify.Silence, keeps func(owner string) bool) *routing.SilenceWithState {
+func (s *currentState) silence(of notify.Silence, owns func(owner string) bool) *routing.SilenceWithState {
 	is := func(stored routing.SilenceWithState) bool {
-		return keeps(stored.Owner) && stored.Comment == of.Comment
+		return owns(stored.Owner) && stored.Comment == of.Comment
 	}
 	if lasting := find(s.silences, func(stored routing.SilenceWithState) bool { return is(stored) && stored.State != ended }); lasting != nil {
 		return lasting

@@ -42,7 +42,7 @@ func (p *plan) compareDestinations(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		if len(answer.Changed) > 0 {
-			p.changes = append(p.changes, change{sign: '~', name: name, fields: answer.Changed, do: func(ctx context.Context) error {
+			p.changes = append(p.changes, change{sign: '~', name: name, differing: answer.Changed, do: func(ctx context.Context) error {
 				return p.gateway.Call(ctx, http.MethodPatch, path, p.destinationBody(d, stored), nil)
 			}})
 		}
@@ -52,8 +52,8 @@ func (p *plan) compareDestinations(ctx context.Context) error {
 	}
 	p.changes = append(p.changes, fallbacks...)
 	for _, d := range p.current.destinations {
-		isKept := func(kept Destination) bool { return kept.Name == d.Name }
-		if slices.ContainsFunc(p.file.Destinations, isKept) || p.isSpared(d.Owner) {
+		isInFile := func(wanted Destination) bool { return wanted.Name == d.Name }
+		if slices.ContainsFunc(p.file.Destinations, isInFile) || p.isSpared(d.Owner) {
 			continue
 		}
 		p.last = append(p.last, change{sign: '-', name: label("destination", d.Name, 0), do: func(ctx context.Context) error {
@@ -65,7 +65,7 @@ func (p *plan) compareDestinations(ctx context.Context) error {
 
 // fallback sets a fallback that did not exist when the plan was made.
 func (p *plan) fallback(d Destination) change {
-	return change{sign: '~', name: label("destination", d.Name, 0), fields: []string{"fallback"}, do: func(ctx context.Context) error {
+	return change{sign: '~', name: label("destination", d.Name, 0), differing: []string{"fallback"}, do: func(ctx context.Context) error {
 		body := map[string]any{"fallback": p.current.ids[d.Fallback]}
 		return p.gateway.Call(ctx, http.MethodPatch, destinationsPath+"/"+p.current.ids[d.Name], body, nil)
 	}}

@@ -18,7 +18,7 @@ func readPeople(p *Problems, all []json.RawMessage) *[]notify.Person {
 		var person notify.Person
 		var windows []json.RawMessage
 		name := nameOf("duty", "name", n, raw) + ": "
-		readObject(p, name, raw, fields{"name": (*text)(&person.Name), "destination": (*text)(&person.DestinationID), "windows": &windows})
+		readObject(p, name, raw, knownFields{"name": (*text)(&person.Name), "destination": (*text)(&person.DestinationID), "windows": &windows})
 		if person.DestinationID == "" {
 			*p = append(*p, name+"destination is missing: it says where the person is told")
 		}
@@ -38,7 +38,7 @@ func (p *plan) checkDuty(known map[string]bool, refuse func(format string, args 
 			refuse("%s: destination is %q, but no destination has that name", label("duty", person.Name, n), person.DestinationID)
 		}
 	}
-	if stored := p.current.duty; len(stored.People) > 0 && !p.keeps(stored.Owner) {
+	if stored := p.current.duty; len(stored.People) > 0 && !p.owns(stored.Owner) {
 		refuse("duty: another file, or nobody, keeps the plan that is there (owner %q); remove its people, leave duty out, or keep it from now on with --adopt", stored.Owner)
 	}
 }
@@ -59,7 +59,7 @@ func (p *plan) compareDuty() {
 	if len(stored.People) == 0 {
 		sign = '+'
 	}
-	p.changes = append(p.changes, change{sign: sign, name: "duty", fields: differing, do: func(ctx context.Context) error {
+	p.changes = append(p.changes, change{sign: sign, name: "duty", differing: differing, do: func(ctx context.Context) error {
 		people := []map[string]any{}
 		for _, person := range *p.file.Duty {
 			people = append(people, map[string]any{"name": person.Name, "destination_id": p.current.ids[person.DestinationID], "windows": append([]notify.Window{}, person.Windows...)})

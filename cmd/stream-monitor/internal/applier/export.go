@@ -24,7 +24,7 @@ func Export(ctx context.Context, gateway Gateway, owner string, out, messages io
 	if err := e.current.read(ctx, patient{gateway, messages}, ""); err != nil {
 		return err
 	}
-	e.add(0, nil, of("owner", owner))
+	e.add(0, nil, optional("owner", owner))
 	e.destinations()
 	e.routes()
 	e.duty()
@@ -53,17 +53,17 @@ type exporter struct {
 	err     error          // the first
 }
 
-// field is a field of an element. Unless it is said always, a value that is nil, false, 0, or has no content is left out.
-type field struct {
+// yamlField is a field of an element. Unless it is said always, a value that is nil, false, 0, or has no content is left out.
+type yamlField struct {
 	name   string
 	value  any
 	always bool
 }
 
-func of(name string, value any) field { return field{name: name, value: value} }
+func optional(name string, value any) yamlField { return yamlField{name: name, value: value} }
 
 // add writes an element of a list, or with indent 0 the fields of the file. comments come before it.
-func (e *exporter) add(indent int, comments []string, all ...field) {
+func (e *exporter) add(indent int, comments []string, all ...yamlField) {
 	lead := strings.Repeat(" ", indent)
 	for _, c := range comments {
 		fmt.Fprintf(&e.text, "%s# %s\n", lead, c)
@@ -96,15 +96,15 @@ func (e *exporter) add(indent int, comments []string, all ...field) {
 	}
 }
 
-// list begins a list. It does so with its first element, so that none is empty.
-func (e *exporter) list(name string, n int) {
+// beginList begins a list. It does so with its first element, so that none is empty.
+func (e *exporter) beginList(name string, n int) {
 	if n == 0 {
 		fmt.Fprintf(&e.text, "\n%s:\n", name)
 	}
 }
 
-// takes reports whether something with an owner belongs in the file.
-func (e *exporter) takes(owner, what string) bool {
+// owns reports whether something with an owner belongs in the file.
+func (e *exporter) owns(owner, what string) bool {
 	if owner != "" && owner != e.owner {
 		e.left[what+" that other files keep"]++
 		return false
@@ -123,7 +123,7 @@ func (e *exporter) nameOf(id string) string {
 func (e *exporter) destinations() {
 	n := 0
 	for _, d := range e.current.destinations {
-		if !e.takes(d.Owner, "destinations") {
+		if !e.owns(d.Owner, "destinations") {
 			continue
 		}
 		kept, language := map[string]*string{}, d.Language
@@ -135,17 +135,17 @@ func (e *exporter) destinations() {
 		if language == notify.English {
 			language = ""
 		}
-		e.list("destinations", n)
+		e.beginList("destinations", n)
 		n++
-		e.add(2, nil, of("name", d.Name), of("kind", d.Kind), of("language", language), of("config", d.Config),
-			of("secrets", kept), of("fallback", e.nameOf(d.Fallback)), field{"enabled", false, !d.Enabled})
+		e.add(2, nil, optional("name", d.Name), optional("kind", d.Kind), optional("language", language), optional("config", d.Config),
+			optional("secrets", kept), optional("fallback", e.nameOf(d.Fallback)), yamlField{"enabled", false, !d.Enabled})
 	}
 }
 
 func (e *exporter) routes() {
 	n := 0
 	for _, r := range e.current.routes {
-		if r.Default && len(r.Destinations) == 0 && !r.OnDuty || !e.takes(r.Owner, "routes") {
+		if r.Default && len(r.Destinations) == 0 && !r.OnDuty || !e.owns(r.Owner, "routes") {
 			continue
 		}
 		var names []string
@@ -156,10 +156,10 @@ func (e *exporter) routes() {
 		if r.Default {
 			name = ""
 		}
-		e.list("routes", n)
+		e.beginList("routes", n)
 		n++
-		e.add(2, nil, of("name", name), of("default", r.Default), of("match", matchOf(r.Match)), of("windows", windowsOf(r.Windows)),
-			of("destinations", names), of("on_duty", r.OnDuty), of("delay_sec", r.DelaySec), of("repeat_sec", r.RepeatSec), of("continue", r.Continue))
+		e.add(2, nil, optional("name", name), optional("default", r.Default), optional("match", matchOf(r.Match)), optional("windows", windowsOf(r.Windows)),
+			optional("destinations", names), optional("on_duty", r.OnDuty), optional("delay_sec", r.DelaySec), optional("repeat_sec", r.RepeatSec), optional("continue", r.Continue))
 	}
 }
 
@@ -199,12 +199,12 @@ func (e *exporter) duty() {
 	}
 	n := 0
 	for _, person := range e.current.duty.People {
-		if !e.takes(e.current.duty.Owner, "people of duty") || person.DestinationID == "" {
+		if !e.owns(e.current.duty.Owner, "people of duty") || person.DestinationID == "" {
 			continue
 		}
-		e.list("duty", n)
+		e.beginList("duty", n)
 		n++
-		e.add(2, nil, of("name", person.Name), of("destination", e.nameOf(person.DestinationID)), of("windows", windowsOf(person.Windows)))
+		e.add(2, nil, optional("name", person.Name), optional("destination", e.nameOf(person.DestinationID)), optional("windows", windowsOf(person.Windows)))
 	}
 }
 
@@ -213,7 +213,7 @@ func (e *exporter) silences() {
 	seen := map[string]bool{}
 	for _, s := range e.current.silences {
 		switch {
-		case s.State == ended, !e.takes(s.Owner, "silences"):
+		case s.State == ended, !e.owns(s.Owner, "silences"):
 			continue
 		case s.Comment == "" || seen[s.Comment] || s.UntilRecovered:
 			e.left["silences without a comment of their own, or until a recovery"]++
@@ -228,19 +228,19 @@ func (e *exporter) silences() {
 		if !s.EndsAt.IsZero() {
 			to = s.EndsAt
 		}
-		e.list("silences", n)
+		e.beginList("silences", n)
 		n++
-		e.add(2, nil, of("comment", s.Comment), of("match", matchOf(s.Match)), of("from", s.StartsAt), of("to", to), of("window", window), of("by", s.CreatedBy))
+		e.add(2, nil, optional("comment", s.Comment), optional("match", matchOf(s.Match)), optional("from", s.StartsAt), optional("to", to), optional("window", window), optional("by", s.CreatedBy))
 	}
 }
 
 func (e *exporter) channels() {
 	n := 0
 	for _, w := range e.inOrder(listOfChannels) {
-		e.list("channels", n)
+		e.beginList("channels", n)
 		n++
 		config, comments := configOf(w)
-		e.add(2, comments, of("channel", w.Place), callbackOf(w), of("cookie_jar", w.CookieJar), of("config", config), of("labels", w.Labels), of("metadata", w.Metadata))
+		e.add(2, comments, optional("channel", w.URL), callbackOf(w), optional("cookie_jar", w.CookieJar), optional("config", config), optional("labels", w.Labels), optional("metadata", w.Metadata))
 	}
 }
 
@@ -251,17 +251,17 @@ func (e *exporter) monitors() {
 			e.left["monitors that their channels register"]++
 			continue
 		}
-		e.list("monitors", n)
+		e.beginList("monitors", n)
 		n++
 		config, comments := configOf(w)
-		e.add(2, comments, of("stream_url", w.Place), callbackOf(w), of("config", config), of("labels", w.Labels), of("metadata", w.Metadata))
+		e.add(2, comments, optional("stream_url", w.URL), callbackOf(w), optional("config", config), optional("labels", w.Labels), optional("metadata", w.Metadata))
 	}
 }
 
 // inOrder returns what belongs in the file, in the order of registration.
 func (e *exporter) inOrder(list watchedList) (all []watched) {
 	for _, w := range slices.Backward(e.current.watched[list.name]) {
-		if e.takes(w.Owner, list.name) {
+		if e.owns(w.Owner, list.name) {
 			all = append(all, w)
 		}
 	}
@@ -269,11 +269,11 @@ func (e *exporter) inOrder(list watchedList) (all []watched) {
 }
 
 // callbackOf returns the callback of what has none: null. One is secret, and stays.
-func callbackOf(w watched) field {
-	if w.Told {
-		return field{}
+func callbackOf(w watched) yamlField {
+	if w.HasCallback {
+		return yamlField{}
 	}
-	return field{"callback_url", nil, true}
+	return yamlField{"callback_url", nil, true}
 }
 
 // configOf returns the fields of a configuration that differ from the defaults, or from those of its preset. Secrets are there as
@@ -283,7 +283,7 @@ func configOf(w watched) (config map[string]json.RawMessage, comments []string) 
 	if json.Unmarshal(w.Config, &config) != nil || json.Unmarshal(w.Config, &c) != nil {
 		return nil, []string{"its configuration cannot be read, and is left out"}
 	}
-	if w.Told {
+	if w.HasCallback {
 		comments = []string{"callback_url is secret, and stays as it is"}
 	}
 	usual := monitor.DefaultConfig()

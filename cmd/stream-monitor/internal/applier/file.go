@@ -26,7 +26,7 @@ type File struct {
 	Silences     []notify.Silence // a comment tells a silence from the others
 	Duty         *[]notify.Person // the weekly plan; DestinationID is a name. nil: the file keeps none
 
-	Watched map[string][]Registration // monitors and channels, by the name of their list
+	Registrations map[string][]Registration // monitors and channels, by the name of their list
 }
 
 // Destination is a destination of a file. Its Fallback is a name.
@@ -53,7 +53,7 @@ func (t *text) UnmarshalJSON(raw []byte) error {
 }
 
 // secrets are texts by name; null keeps what is stored.
-type secrets struct{ of *Destination }
+type secrets struct{ into *Destination }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (s *secrets) UnmarshalJSON(raw []byte) error {
@@ -61,22 +61,22 @@ func (s *secrets) UnmarshalJSON(raw []byte) error {
 	if json.Unmarshal(raw, &all) != nil {
 		return errors.New("accepted are fields whose values are texts, or null for one that stays as it is")
 	}
-	s.of.Secrets = map[string]string{}
+	s.into.Secrets = map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if all[name] == nil {
-			s.of.Kept = append(s.of.Kept, name)
+			s.into.Kept = append(s.into.Kept, name)
 			continue
 		}
-		s.of.Secrets[name] = string(*all[name])
+		s.into.Secrets[name] = string(*all[name])
 	}
 	return nil
 }
 
-// list is a list of texts.
-type list[T ~string] []T
+// textList is a list of texts.
+type textList[T ~string] []T
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (l *list[T]) UnmarshalJSON(raw []byte) error {
+func (l *textList[T]) UnmarshalJSON(raw []byte) error {
 	var all []text
 	if json.Unmarshal(raw, &all) != nil {
 		return errors.New("accepted is a list of texts")
@@ -114,19 +114,19 @@ func (c *clock) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*string)(c))
 }
 
-// fields are the fields that an object may have, by name, and where their values go.
-type fields map[string]any
+// knownFields are the fields that an object may have, by name, and where their values go.
+type knownFields map[string]any
 
-func fieldsOfMatch(m *notify.Match) fields {
-	return fields{
-		"events": (*list[event.Type])(&m.Events), "conditions": (*list[incident.Name])(&m.Conditions), "min_severity": &m.MinSeverity,
-		"max_severity": &m.MaxSeverity, "monitors": (*list[monitor.ID])(&m.Monitors), "metadata": (*texts)(&m.Metadata), "labels": (*texts)(&m.Labels),
-		"hints": (*list[monitor.HintKind])(&m.Hints),
+func fieldsOfMatch(m *notify.Match) knownFields {
+	return knownFields{
+		"events": (*textList[event.Type])(&m.Events), "conditions": (*textList[incident.Name])(&m.Conditions), "min_severity": &m.MinSeverity,
+		"max_severity": &m.MaxSeverity, "monitors": (*textList[monitor.ID])(&m.Monitors), "metadata": (*texts)(&m.Metadata), "labels": (*texts)(&m.Labels),
+		"hints": (*textList[monitor.HintKind])(&m.Hints),
 	}
 }
 
-func fieldsOfWindow(w *notify.Window) fields {
-	return fields{"weekdays": (*list[string])(&w.Weekdays), "start": (*clock)(&w.Start), "end": (*clock)(&w.End), "timezone": (*clock)(&w.Timezone)}
+func fieldsOfWindow(w *notify.Window) knownFields {
+	return knownFields{"weekdays": (*textList[string])(&w.Weekdays), "start": (*clock)(&w.Start), "end": (*clock)(&w.End), "timezone": (*clock)(&w.Timezone)}
 }
 
 func readWindows(p *Problems, prefix string, all []json.RawMessage) (windows []notify.Window) {
@@ -152,7 +152,7 @@ func Read(raw []byte, lookup func(name string) (string, bool)) (File, error) {
 	var p Problems
 	var f File
 	var destinations, routes, silences, people, monitors, channels []json.RawMessage
-	given := readObject(&p, "", asJSON, fields{
+	given := readObject(&p, "", asJSON, knownFields{
 		"owner": (*text)(&f.Owner), "destinations": &destinations, "routes": &routes, "silences": &silences, "duty": &people, "monitors": &monitors, "channels": &channels,
 	})
 	if f.Owner == "" {
@@ -160,7 +160,7 @@ func Read(raw []byte, lookup func(name string) (string, bool)) (File, error) {
 	}
 	for n, raw := range destinations {
 		d := Destination{Destination: notify.Destination{Language: notify.English}}
-		readObject(&p, nameOf("destination", "name", n, raw)+": ", raw, fields{
+		readObject(&p, nameOf("destination", "name", n, raw)+": ", raw, knownFields{
 			"name": (*text)(&d.Name), "kind": (*text)(&d.Kind), "language": (*text)(&d.Language), "config": (*texts)(&d.Config),
 			"secrets": &secrets{&d}, "fallback": (*text)(&d.Fallback), "enabled": &d.Enabled,
 		})
@@ -173,8 +173,8 @@ func Read(raw []byte, lookup func(name string) (string, bool)) (File, error) {
 		var r notify.Route
 		var windows []json.RawMessage
 		name := nameOf("route", "name", n, raw) + ": "
-		readObject(&p, name, raw, fields{
-			"name": (*text)(&r.Name), "default": &r.Default, "match": fieldsOfMatch(&r.Match), "destinations": (*list[string])(&r.Destinations),
+		readObject(&p, name, raw, knownFields{
+			"name": (*text)(&r.Name), "default": &r.Default, "match": fieldsOfMatch(&r.Match), "destinations": (*textList[string])(&r.Destinations),
 			"delay_sec": &r.DelaySec, "repeat_sec": &r.RepeatSec, "continue": &r.Continue, "windows": &windows, "on_duty": &r.OnDuty,
 		})
 		r.Windows = readWindows(&p, name, windows)
@@ -183,7 +183,7 @@ func Read(raw []byte, lookup func(name string) (string, bool)) (File, error) {
 	for n, raw := range silences {
 		w := notify.Window{Weekdays: []string{}}
 		s := notify.Silence{CreatedBy: f.Owner}
-		given := readObject(&p, nameOf("silence", "comment", n, raw)+": ", raw, fields{
+		given := readObject(&p, nameOf("silence", "comment", n, raw)+": ", raw, knownFields{
 			"comment": (*text)(&s.Comment), "match": fieldsOfMatch(&s.Match), "from": &s.StartsAt, "to": &s.EndsAt, "by": (*text)(&s.CreatedBy),
 			"window": fieldsOfWindow(&w),
 		})
@@ -195,7 +195,7 @@ func Read(raw []byte, lookup func(name string) (string, bool)) (File, error) {
 	if slices.Contains(given, "duty") {
 		f.Duty = readPeople(&p, people)
 	}
-	f.Watched = map[string][]Registration{
+	f.Registrations = map[string][]Registration{
 		listOfChannels.name: readRegistrations(&p, listOfChannels, channels, lookup), listOfMonitors.name: readRegistrations(&p, listOfMonitors, monitors, lookup),
 	}
 	f.check(&p)
@@ -234,7 +234,7 @@ func expand(p *Problems, field, text string, lookup func(string) (string, bool))
 
 // readObject reads the fields of a JSON object, and names those that have a value. It adds a
 // problem for each field that is unknown or of another type. null is as good as missing.
-func readObject(p *Problems, prefix string, raw []byte, known fields) (given []string) {
+func readObject(p *Problems, prefix string, raw []byte, known knownFields) (given []string) {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &object); err != nil {
 		*p = append(*p, prefix+"accepted are fields with values")
@@ -250,7 +250,7 @@ func readObject(p *Problems, prefix string, raw []byte, known fields) (given []s
 			continue
 		}
 		given = append(given, name)
-		if inner, is := into.(fields); is {
+		if inner, is := into.(knownFields); is {
 			readObject(p, prefix+name+".", object[name], inner)
 		} else if err := json.Unmarshal(object[name], into); err != nil {
 			*p = append(*p, fmt.Sprintf("%s%s: %s", prefix, name, explain(into, err)))

@@ -28,7 +28,7 @@ func (p *plan) compareRoutes() {
 			name = defaultRoute
 		}
 		if differing := p.routeDifferences(r, *stored); len(differing) > 0 {
-			p.changes = append(p.changes, change{sign: '~', name: name, fields: differing, do: func(ctx context.Context) error {
+			p.changes = append(p.changes, change{sign: '~', name: name, differing: differing, do: func(ctx context.Context) error {
 				return p.gateway.Call(ctx, http.MethodPatch, routesPath+"/"+stored.ID, p.routeBody(r), nil)
 			}})
 		}
@@ -40,15 +40,15 @@ func (p *plan) compareRoutes() {
 // loses its destinations.
 func (p *plan) pruneRoutes() (pruned []string) {
 	for _, r := range p.current.routes {
-		isKept := func(kept notify.Route) bool {
-			stored := p.current.route(kept)
+		isInFile := func(wanted notify.Route) bool {
+			stored := p.current.route(wanted)
 			return stored != nil && stored.ID == r.ID
 		}
-		if slices.ContainsFunc(p.file.Routes, isKept) || p.isSpared(r.Owner) {
+		if slices.ContainsFunc(p.file.Routes, isInFile) || p.isSpared(r.Owner) {
 			continue
 		}
 		if r.Default {
-			p.changes = append(p.changes, change{sign: '-', name: defaultRoute, fields: []string{"destinations"}, do: func(ctx context.Context) error {
+			p.changes = append(p.changes, change{sign: '-', name: defaultRoute, differing: []string{"destinations"}, do: func(ctx context.Context) error {
 				body := map[string]any{"destinations": []string{}, "on_duty": false, "delay_sec": 0, "repeat_sec": 0, "owner": nil}
 				return p.gateway.Call(ctx, http.MethodPatch, routesPath+"/"+r.ID, body, nil)
 			}})
@@ -65,7 +65,7 @@ func (p *plan) pruneRoutes() (pruned []string) {
 // compareOrder puts the routes of the file into its order, in the places that they have
 // among the others. New ones come last. pruned are those that will be deleted before.
 func (p *plan) compareOrder(pruned []string) {
-	var now, kept []string // all, and those that the file keeps, in its order
+	var now, owned []string // all, and those of the file, in its order
 	for _, r := range p.current.routes {
 		if !r.Default && !slices.Contains(pruned, r.Name) {
 			now = append(now, r.Name)
@@ -75,22 +75,22 @@ func (p *plan) compareOrder(pruned []string) {
 		if r.Default {
 			continue
 		}
-		kept = append(kept, r.Name)
+		owned = append(owned, r.Name)
 		if !slices.Contains(now, r.Name) {
 			now = append(now, r.Name)
 		}
 	}
 	wanted, next := slices.Clone(now), 0
 	for n, name := range now {
-		if slices.Contains(kept, name) {
-			wanted[n] = kept[next]
+		if slices.Contains(owned, name) {
+			wanted[n] = owned[next]
 			next++
 		}
 	}
 	if slices.Equal(now, wanted) {
 		return
 	}
-	p.changes = append(p.changes, change{sign: '~', name: "order of routes", fields: wanted, do: func(ctx context.Context) error {
+	p.changes = append(p.changes, change{sign: '~', name: "order of routes", differing: wanted, do: func(ctx context.Context) error {
 		ids := map[string]string{}
 		for _, r := range p.current.routes {
 			ids[r.Name] = r.ID

@@ -19,7 +19,7 @@ const (
 func (p *plan) compareSilences() {
 	for _, s := range p.file.Silences {
 		name := label("silence", s.Comment, 0)
-		stored := p.current.silence(s, p.keeps)
+		stored := p.current.silence(s, p.owns)
 		switch {
 		case !s.EndsAt.IsZero() && !s.EndsAt.After(time.Now()): // it is over
 		case stored == nil || stored.State == ended: // somebody has ended it, and the file has it
@@ -28,15 +28,15 @@ func (p *plan) compareSilences() {
 			}})
 		default:
 			if differing := p.silenceDifferences(s, stored.Silence); len(differing) > 0 {
-				p.changes = append(p.changes, change{sign: '~', name: name, fields: differing, do: func(ctx context.Context) error {
+				p.changes = append(p.changes, change{sign: '~', name: name, differing: differing, do: func(ctx context.Context) error {
 					return p.gateway.Call(ctx, http.MethodPatch, silencesPath+"/"+stored.ID, p.silenceBody(s), nil)
 				}})
 			}
 		}
 	}
 	for _, stored := range p.current.silences {
-		isKept := func(s notify.Silence) bool { return s.Comment == stored.Comment }
-		if stored.State == ended || slices.ContainsFunc(p.file.Silences, isKept) || p.isSpared(stored.Owner) {
+		isInFile := func(s notify.Silence) bool { return s.Comment == stored.Comment }
+		if stored.State == ended || slices.ContainsFunc(p.file.Silences, isInFile) || p.isSpared(stored.Owner) {
 			continue
 		}
 		p.changes = append(p.changes, change{sign: '-', name: label("silence", stored.Comment, 0), do: func(ctx context.Context) error {

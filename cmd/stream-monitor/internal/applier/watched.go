@@ -17,7 +17,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// list is one of the two lists of registrations: what the API calls it, the field that tells an element from the others, and
+// watchedList is one of the two lists of registrations: what the API calls it, the field that tells an element from the others, and
 // how a message names one.
 type watchedList struct{ name, field, noun string }
 
@@ -34,15 +34,15 @@ const (
 
 // Registration is a monitor or a channel of a file.
 type Registration struct {
-	Place string // the canonical URL of the stream, or the address of the channel
-	Body  json.RawMessage
+	URL  string // the canonical URL of the stream, or the address of the channel
+	Body json.RawMessage
 }
 
-// readRegistrations reads the elements of a list. What they have beside the place is for the gateway to judge.
-func readRegistrations(p *Problems, of watchedList, all []json.RawMessage, lookup func(string) (string, bool)) (list []Registration) {
+// readRegistrations reads the elements of a list. What they have beside their URL is for the gateway to judge.
+func readRegistrations(p *Problems, list watchedList, given []json.RawMessage, lookup func(string) (string, bool)) (all []Registration) {
 	seen := map[string]bool{}
-	for n, raw := range all {
-		name := nameOf(of.noun, of.field, n, raw)
+	for n, raw := range given {
+		name := nameOf(list.noun, list.field, n, raw)
 		var fields map[string]any
 		decoder := json.NewDecoder(bytes.NewReader(raw))
 		decoder.UseNumber()
@@ -51,28 +51,28 @@ func readRegistrations(p *Problems, of watchedList, all []json.RawMessage, looku
 			continue
 		}
 		expandFields(p, name, fields, lookup)
-		place, err := placeOf(of, fields[of.field])
+		canonical, err := urlOf(list, fields[list.field])
 		if err != nil {
 			*p = append(*p, name+": "+messageOf(err))
 			continue
 		}
-		if seen[place] {
-			*p = append(*p, fmt.Sprintf("%s %q is there twice", of.noun, place))
+		if seen[canonical] {
+			*p = append(*p, fmt.Sprintf("%s %q is there twice", list.noun, canonical))
 		}
-		seen[place] = true
+		seen[canonical] = true
 		body, err := json.Marshal(fields)
 		if err != nil {
 			*p = append(*p, name+": "+err.Error())
 		}
-		list = append(list, Registration{place, body})
+		all = append(all, Registration{canonical, body})
 	}
-	return list
+	return all
 }
 
-// placeOf returns what tells a registration from the others.
-func placeOf(of watchedList, given any) (string, error) {
+// urlOf returns the canonical URL of a stream, or the address of a channel.
+func urlOf(list watchedList, given any) (string, error) {
 	text, _ := given.(string)
-	if of == listOfChannels {
+	if list == listOfChannels {
 		address, err := channel.ParseAddress(text)
 		return string(address), err
 	}
@@ -126,7 +126,7 @@ func (b *batch) send(ctx context.Context, dryRun bool) ([]apiclient.BatchResult,
 	return answer.Results, err
 }
 
-// do carries out the registration in place n.
+// do carries out registration n of the batch.
 func (b *batch) do(n int) func(context.Context) error {
 	return func(ctx context.Context) (err error) {
 		if b.results == nil {
@@ -146,12 +146,12 @@ func (p *plan) compareWatched(ctx context.Context) error {
 	var batches []*batch
 	var answers [][]apiclient.BatchResult // of a dry run, for each batch
 	inFile := map[string]bool{}           // the IDs of what the file has
-	for _, of := range watchedLists {
-		for some := range slices.Chunk(p.file.Watched[of.name], batchSize) {
-			b := &batch{plan: p, list: of, all: some}
+	for _, list := range watchedLists {
+		for some := range slices.Chunk(p.file.Registrations[list.name], batchSize) {
+			b := &batch{plan: p, list: list, all: some}
 			results, err := b.send(ctx, true)
 			if refused, is := errors.AsType[*monitor.Error](err); is {
-				p.problems = append(p.problems, of.name+": "+refused.Message)
+				p.problems = append(p.problems, list.name+": "+refused.Message)
 				continue
 			}
 			if err != nil {
@@ -163,8 +163,8 @@ func (p *plan) compareWatched(ctx context.Context) error {
 			}
 		}
 	}
-	for _, of := range watchedLists {
-		p.pruneWatched(of, inFile)
+	for _, list := range watchedLists {
+		p.pruneWatched(list, inFile)
 	}
 	for i, b := range batches {
 		for n, r := range answers[i] {
@@ -180,16 +180,16 @@ func idOf(r apiclient.BatchResult) string { return string(r.MonitorID) + r.Chann
 
 // planRegistration plans what a dry run says of a registration.
 func (p *plan) planRegistration(b *batch, n int, r apiclient.BatchResult) {
-	name := label(b.list.noun, b.all[n].Place, n)
+	name := label(b.list.noun, b.all[n].URL, n)
 	switch {
 	case r.Error == nil && r.Changed == nil:
 		p.changes = append(p.changes, change{sign: '+', name: name, do: b.do(n)})
 	case r.Error == nil && len(*r.Changed) > 0:
-		var fields []string
+		var differing []string
 		for _, d := range *r.Changed {
-			fields = append(fields, d.String())
+			differing = append(differing, d.String())
 		}
-		p.changes = append(p.changes, change{sign: '~', name: name, fields: fields, do: b.do(n)})
+		p.changes = append(p.changes, change{sign: '~', name: name, differing: differing, do: b.do(n)})
 	case r.Error == nil:
 	case r.Error.Code == monitor.Ended, r.Error.Code == channels.Stopped:
 		p.over = append(p.over, name)
@@ -221,16 +221,16 @@ func (p *plan) stops() (count int) {
 
 // pruneWatched stops what the file has kept and has no more: whose ID is not in inFile. The gateway knows a channel by other addresses,
 // too. It loses its owner: what the file gets back later is registered anew.
-func (p *plan) pruneWatched(of watchedList, inFile map[string]bool) {
-	for _, stored := range slices.Backward(p.current.watched[of.name]) { // as they were registered
+func (p *plan) pruneWatched(list watchedList, inFile map[string]bool) {
+	for _, stored := range slices.Backward(p.current.watched[list.name]) { // as they were registered
 		if inFile[stored.ID] || p.isSpared(stored.Owner) {
 			continue
 		}
-		path := "/api/v1/" + of.name + "/" + stored.ID + "?release=true"
-		if of == listOfChannels {
+		path := "/api/v1/" + list.name + "/" + stored.ID + "?release=true"
+		if list == listOfChannels {
 			path += "&running=stop"
 		}
-		p.changes = append(p.changes, change{sign: '-', name: label(of.noun, stored.Place, 0), stops: true, do: func(ctx context.Context) error {
+		p.changes = append(p.changes, change{sign: '-', name: label(list.noun, stored.URL, 0), stops: true, do: func(ctx context.Context) error {
 			return p.gateway.Call(ctx, http.MethodDelete, path, nil, nil)
 		}})
 	}
@@ -238,20 +238,20 @@ func (p *plan) pruneWatched(of watchedList, inFile map[string]bool) {
 
 // watched is a monitor or a channel that the gateway has.
 type watched struct {
-	ID, Place, Owner string
+	ID, URL, Owner string
 
-	ChannelID string // of a monitor that a channel has registered; empty: none
-	CookieJar *string
-	Config    json.RawMessage
-	Metadata  json.RawMessage
-	Labels    map[string]string
-	Told      bool // it has a callback
+	ChannelID   string // of a monitor that a channel has registered; empty: none
+	CookieJar   *string
+	Config      json.RawMessage
+	Metadata    json.RawMessage
+	Labels      map[string]string
+	HasCallback bool
 }
 
 // readWatched reads the active monitors, or the channels that are not stopped. owner selects those of a file; empty: all.
-func readWatched(ctx context.Context, gateway Gateway, of watchedList, owner string) (all []watched, err error) {
+func readWatched(ctx context.Context, gateway Gateway, list watchedList, owner string) (all []watched, err error) {
 	query := url.Values{"limit": {fmt.Sprint(pageSize)}}
-	if of == listOfMonitors {
+	if list == listOfMonitors {
 		query.Set("active", "true")
 		query.Set("config", "true")
 		if owner != "" {
@@ -274,15 +274,15 @@ func readWatched(ctx context.Context, gateway Gateway, of watchedList, owner str
 			}
 			Next *string
 		}
-		if err := gateway.Call(ctx, http.MethodGet, "/api/v1/"+of.name+"?"+query.Encode(), nil, &page); err != nil {
+		if err := gateway.Call(ctx, http.MethodGet, "/api/v1/"+list.name+"?"+query.Encode(), nil, &page); err != nil {
 			return nil, err
 		}
 		for _, e := range append(page.Monitors, page.Channels...) {
 			w := watched{
-				ID: e.MonitorID, Place: e.StreamURL + e.ChannelURL, Owner: e.Owner, ChannelID: e.ChannelID, CookieJar: e.CookieJar,
-				Config: e.Config, Metadata: e.Metadata, Labels: e.Labels, Told: len(e.Callback) == 0,
+				ID: e.MonitorID, URL: e.StreamURL + e.ChannelURL, Owner: e.Owner, ChannelID: e.ChannelID, CookieJar: e.CookieJar,
+				Config: e.Config, Metadata: e.Metadata, Labels: e.Labels, HasCallback: len(e.Callback) == 0,
 			}
-			if of == listOfChannels {
+			if list == listOfChannels {
 				w.ID, w.ChannelID = e.ChannelID, ""
 			}
 			all = append(all, w)
