@@ -219,7 +219,7 @@ func newStateRow(r found) stateRow {
 	row.StreamStatus, row.Video, row.Audio = string(r.report.StreamStatus), string(r.report.Health.Video), string(r.report.Health.Audio)
 	row.Conditions, row.Renditions = r.report.Health.Conditions, r.report.Health.Renditions
 	row.Broadcast = r.report.Broadcast
-	if !r.instead {
+	if !r.byGateway {
 		row.ReportedAt = timeOrNull(r.report.At)
 	}
 	if v := r.report.Visibility; v != nil {

@@ -15,14 +15,14 @@ import (
 
 // found is what a transaction has found out about a locked monitor.
 type found struct {
-	monitor lockedMonitor
-	report  *monitor.Report        // nil: it was no report
-	instead bool                   // the gateway has made the report, in place of the worker
-	applied bool                   // the report gives the present state: it is no overtaken report
-	events  []event.Event          // to store; insertEvents leaves those that this transaction has stored
-	ended   *incident.MonitorEnded // the monitor is not active when the transaction ends
-	paused  *incident.Paused       // nobody looks from now on; nil: no pause begins
-	changed bool                   // readers of the feed see it change
+	monitor   lockedMonitor
+	report    *monitor.Report        // nil: it was no report
+	byGateway bool                   // the gateway has made the report, and the worker has not reported
+	applied   bool                   // the report gives the present state: it is no overtaken report
+	events    []event.Event          // to store; insertEvents leaves those that this transaction has stored
+	ended     *incident.MonitorEnded // the monitor is not active when the transaction ends
+	paused    *incident.Paused       // ends what the events have begun, or what is open as a pause begins; nil: no pause does
+	changed   bool                   // readers of the feed see it change
 }
 
 // inputs returns what incidents take in.

@@ -94,7 +94,7 @@ func (db *database) pause(ctx context.Context, tx *sqlx.Tx, locked lockedMonitor
 		return err
 	}
 	report := m.PauseReport(now)
-	f := found{monitor: locked, report: &report, applied: true, instead: true}
+	f := found{monitor: locked, report: &report, applied: true, byGateway: true}
 	if report.Paused {
 		f.paused = &incident.Paused{By: m.Pause.By}
 	}

@@ -229,7 +229,9 @@ type IngestState struct {
 }
 
 // RulesChanged says that a caller has changed the monitor's configuration (section
-// 16.6). The watch goes on by the new rules.
+// 16.6). The watch goes on by the new rules. Open conditions keep their onset and their alert. So a lower
+// threshold alerts at the next check that is still bad, and a higher one revokes nothing. Checks and
+// thresholds have no stored times, so their next moments follow from the new rules.
 type RulesChanged struct {
 	Rules Rules `json:"rules"`
 }

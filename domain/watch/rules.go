@@ -124,10 +124,7 @@ func RulesOf(c monitor.Config, p RenditionPreference) Rules {
 	return r
 }
 
-// bringQuestionForward asks about a stream that waits as early as new rules want it. Open conditions keep their onset and their
-// alert. So a lower threshold alerts at the next check that is still bad, and a higher one
-// revokes nothing. Checks and thresholds have no stored times, so their next moments follow from
-// the new rules.
+// bringQuestionForward asks about a stream that waits as early as new rules want it.
 func (w *Watcher) bringQuestionForward() {
 	if r := &w.state.Resolve; !w.state.monitoring() && r.Failures == 0 {
 		r.NextAt = instant.Earliest(r.NextAt, w.rules.nextPoll(w.now, w.state.Schedule.DelayAlerted))
