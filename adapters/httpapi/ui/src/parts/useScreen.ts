@@ -33,6 +33,7 @@ export function useFull(): boolean {
   const full = useSignal(isFull());
   useEffect(() => {
     const look = () => (full.value = isFull());
+    look(); // it may have been filled since the page was drawn
     const mode = matchMedia("(display-mode: fullscreen)");
     document.addEventListener("fullscreenchange", look);
     mode.addEventListener("change", look);

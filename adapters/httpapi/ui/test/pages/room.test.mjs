@@ -127,14 +127,17 @@ test("whoever is at the screen acknowledges there", () =>
     screen,
   ));
 
+// countLocks is for a page: locks are those that keep the screen on.
+function countLocks() {
+  globalThis.locks = [];
+  Object.defineProperty(navigator, "wakeLock", { value: { request: async (what) => (locks.push(what), { release: async () => locks.pop() }) } });
+}
+
 test("f fills the screen and keeps it on; f again ends both", () =>
   open(
     fill(2, black(1)),
     async (page, gateway, context) => {
-      await context.addInitScript(() => {
-        globalThis.locks = [];
-        Object.defineProperty(navigator, "wakeLock", { value: { request: async (what) => (locks.push(what), { release: async () => locks.pop() }) } });
-      });
+      await context.addInitScript(countLocks);
       await page.goto(`${gateway.url}/?label=team:a&show=trouble`);
       await page.locator(".counts").waitFor();
       await page.keyboard.press("f");
@@ -144,6 +147,27 @@ test("f fills the screen and keeps it on; f again ends both", () =>
       await page.waitForFunction(() => !document.fullscreenElement && locks.length === 0);
       assert.equal(new URL(page.url()).searchParams.get("view"), null);
       await page.locator("header.top").waitFor();
+    },
+    screen,
+  ));
+
+test("a screen that is filled just as the room appears is kept on", () =>
+  open(
+    fill(2),
+    async (page, gateway, context) => {
+      await context.addInitScript(countLocks);
+      await context.addInitScript(() => {
+        Element.prototype.requestFullscreen = () => Promise.resolve();
+        new MutationObserver((_, observer) => {
+          if (!document.querySelector("main.room")) return;
+          observer.disconnect();
+          Object.defineProperty(document, "fullscreenElement", { value: document.documentElement });
+          document.dispatchEvent(new Event("fullscreenchange"));
+        }).observe(document, { childList: true, subtree: true });
+      });
+      await page.goto(gateway.url);
+      await page.getByRole("button", { name: "Wall for the room" }).click();
+      await page.waitForFunction(() => locks.join() === "screen");
     },
     screen,
   ));
