@@ -34,7 +34,7 @@ type channelBody struct {
 	Labels     monitor.Labels  `json:"labels"`
 	CookieJar  *string         `json:"cookie_jar"`
 	Owner      string          `json:"owner,omitempty"`
-	NoCallback json.RawMessage `json:"callback_url,omitempty"` // as of a monitor
+	NoCallback wire.NoCallback `json:"callback_url,omitempty"`
 	CreatedAt  time.Time       `json:"created_at"`
 	StoppedAt  *time.Time      `json:"stopped_at"`
 	Reading    readingBody     `json:"reading"`
@@ -85,7 +85,7 @@ func (h channelHandlers) channelOf(c channel.Channel) channelBody {
 	r := c.Reading
 	body := channelBody{
 		ChannelID: c.ID, ChannelURL: c.Address, SourceID: wire.OrNull(c.SourceID), Handle: wire.OrNull(c.Handle), Title: wire.OrNull(c.Title),
-		Config: c.Template.Config, Metadata: c.Template.Metadata, Labels: c.Template.Labels, CookieJar: wire.OrNull(c.Template.Jar), Owner: c.Owner,
+		Config: c.Template.Config, Metadata: c.Template.Metadata, Labels: c.Template.Labels, CookieJar: wire.OrNull(c.Template.Jar), Owner: c.Owner, NoCallback: c.Template.CallbackURL == "",
 		CreatedAt: h.localTime(c.CreatedAt), StoppedAt: h.localTimeOrNull(&c.StoppedAt),
 		Reading: readingBody{
 			h.localTimeOrNull(&r.ReadAt), wire.OrNull(r.By), h.localTimeOrNull(&r.NextAt), r.Failures, h.localTimeOrNull(&r.FailingSince),
@@ -94,9 +94,6 @@ func (h channelHandlers) channelOf(c channel.Channel) channelBody {
 	}
 	if !c.StoppedAt.IsZero() {
 		body.Reading.NextAt = nil
-	}
-	if c.Template.CallbackURL == "" {
-		body.NoCallback = json.RawMessage(`null`)
 	}
 	return body
 }

@@ -49,7 +49,7 @@ type listedMonitorBody struct {
 
 	// With config=true.
 	Config     *monitor.Config `json:"config,omitempty"`
-	NoCallback json.RawMessage `json:"callback_url,omitempty"`
+	NoCallback wire.NoCallback `json:"callback_url,omitempty"`
 }
 
 type openIncidentBody struct {

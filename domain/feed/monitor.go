@@ -43,8 +43,8 @@ type Monitor struct {
 
 	Ingest *Ingest `json:"ingest,omitempty"` // nil: nothing is known of the encoder's signal
 
-	NoCallback json.RawMessage `json:"callback_url,omitempty"` // null: it has none; left out: it has one, which nobody is shown
-	Untold     bool            `json:"untold,omitempty"`       // it has none, and no route leads its alerts to anybody
+	NoCallback wire.NoCallback `json:"callback_url,omitempty"`
+	Untold     bool            `json:"untold,omitempty"` // it has none, and no route leads its alerts to anybody
 
 	ChannelID string `json:"channel_id,omitempty"` // of the channel that has found or adopted it
 	Owner     string `json:"owner,omitempty"`      // the file that keeps it (section 19.8)
@@ -113,10 +113,6 @@ func NewMonitorIn(m monitor.Monitor, zone *time.Location) Monitor {
 	if len(m.Metadata) == 0 {
 		m.Metadata = json.RawMessage(`{}`)
 	}
-	var callback json.RawMessage
-	if m.CallbackURL == "" {
-		callback = json.RawMessage(`null`)
-	}
 	return Monitor{
 		MonitorID:    m.ID,
 		Number:       m.Number,
@@ -141,7 +137,7 @@ func NewMonitorIn(m monitor.Monitor, zone *time.Location) Monitor {
 		RecordParkedSince: wire.TimeOrNull(m.RecordParkedSince, zone),
 		Hints:             NewHints(m.Hints, zone),
 		Ingest:            newIngest(m.Ingest, zone),
-		NoCallback:        callback,
+		NoCallback:        m.CallbackURL == "",
 		Untold:            m.Untold,
 		ChannelID:         m.ChannelID,
 		Owner:             m.Owner,

@@ -29,6 +29,12 @@ func TimeOrNull(t time.Time, zone *time.Location) *time.Time {
 	return new(Time(t, zone))
 }
 
+// NoCallback is the callback_url of answers: null if there is none, and left out by omitempty if there is one, which nobody is shown.
+type NoCallback bool
+
+// MarshalJSON implements json.Marshaler.
+func (NoCallback) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
+
 // OrNull returns null for a zero value: no status was received, no error happened.
 func OrNull[T comparable](v T) *T {
 	var zero T
