@@ -14,17 +14,17 @@ export function refusalOfField(problem: Problem): Refusal {
   return label ? { ...at, sentence: words.of(label, at.sentence) } : at;
 }
 
-// refusalAt is what is said beside the input of a field: what is accepted there, if its code does not say what is wrong. Why a URL is
-// refused only the API knows. empty: nothing is typed; example: a value that is accepted.
+// refusalAt is what is said beside the input of a field: what is accepted there, if its code does not say what is wrong. Which of it a
+// URL is not only the API's text says. empty: nothing is typed; example: a value that is accepted.
 export function refusalAt({ code, message, field, existing_id }: Problem, empty = false, example = ""): Refusal {
   const words = text.value.refusals;
   const refusal = refusalOf({ code, message, existing_id });
   const suchAs = example && ` ${words.suchAs(example)}`;
-  if (code === "INVALID_URL") return { sentence: empty ? words.missing : refusal.sentence + suchAs, detail: empty ? "" : message.replace(`${field}: `, "") };
+  const accepted = (words.accepted as Record<string, string>)[kindOf(field ?? "")];
+  if (code === "INVALID_URL") return empty ? { sentence: words.missing, detail: "" } : { sentence: (accepted ?? refusal.sentence) + suchAs, detail: message.replace(`${field}: `, "") };
   if (code !== "INVALID_CONFIG") return refusal;
   const [, least, most] = limits.find(([name]) => field === `config.${name}`) ?? [];
   if (least !== undefined) return { sentence: words.between(decimal(least), decimal(most!)), detail: "" };
-  const accepted = (words.accepted as Record<string, string>)[kindOf(field ?? "")];
   return { sentence: accepted ?? (empty ? words.missing : refusal.sentence + suchAs), detail: "" };
 }
 

@@ -204,10 +204,10 @@ test("a webhook is checked while it is typed, without another look at the stream
     };
     await typeWebhook(page, "https://bad.example.com/");
     await checked();
-    await page.getByText("Webhook: This address is not accepted.").waitFor();
+    await page.getByText("Webhook: Give an https address").waitFor();
     assert.equal(await page.getByText("Can be registered").count(), 0);
     await typeWebhook(page, "https://good.example.com/");
-    await page.getByText("Webhook: This address is not accepted.").waitFor({ state: "detached" });
+    await page.getByText("Webhook: Give an https address").waitFor({ state: "detached" });
     await checked();
     await page.getByText("Can be registered").waitFor();
     assert.equal(await page.locator(".sees-title").textContent(), hostile);

@@ -86,7 +86,8 @@ test("a refusal names the field in words and says what is accepted, or keeps a t
   assert.deepEqual(refusalOfField({ field: "config.check_interval_sec", code: "INVALID_CONFIG", message }), { sentence: "Look every, s: Give a number from 1 to 300.", detail: "" });
   assert.deepEqual(refusalOfField({ field: "color", code: "INVALID_CONFIG", message: "color is not known" }), { sentence: en.codes.INVALID_CONFIG, detail: "color is not known" });
   assert.deepEqual(refusalOfField({ field: "people[0].windows[1].timezone", code: "INVALID_CONFIG", message }), { sentence: en.accepted["window.timezone"], detail: "" });
-  assert.deepEqual(refusalOfField({ field: "callback_url", code: "INVALID_URL", message: "callback_url: it leads to 10.0.0.1" }), { sentence: `Webhook: ${en.codes.INVALID_URL}`, detail: "it leads to 10.0.0.1" });
+  assert.deepEqual(refusalOfField({ field: "callback_url", code: "INVALID_URL", message: "callback_url: it leads to 10.0.0.1" }), { sentence: `Webhook: ${en.accepted.callback_url}`, detail: "it leads to 10.0.0.1" });
+  assert.deepEqual(refusalOfField({ field: "url_of_a_newer_gateway", code: "INVALID_URL", message: "it has no host" }), { sentence: en.codes.INVALID_URL, detail: "it has no host" });
   assert.deepEqual(refusalOf({ code: "INTERNAL_ERROR", message: "its log has the details" }), { sentence: en.codes.INTERNAL_ERROR, detail: "" });
   assert.deepEqual(refusalOf({ code: "OF_A_NEWER_GATEWAY", message: "no" }), { sentence: "That did not work.", detail: "no" });
 });
