@@ -267,6 +267,9 @@ type explainedDestinationBody struct {
 	DelaySec      int64  `json:"delay_sec"`
 	Gets          string `json:"gets"`
 	Enabled       bool   `json:"enabled"`
+
+	Result  notify.RouteResult `json:"result"` // by what the destination gets
+	Reasons []notify.Reason    `json:"reasons"`
 }
 
 type explainedSilenceBody struct {
@@ -302,7 +305,7 @@ func (h routeHandlers) explanationBody(e routing.Explanation) explanationBody {
 	if body.Subject.Metadata == nil {
 		body.Subject.Metadata = map[string]string{}
 	}
-	for _, r := range e.Routes {
+	for n, r := range e.Routes {
 		route := explainedRouteBody{r.Route.ID, r.Route.Name, r.Result, append([]notify.Reason{}, r.Reasons...), []explainedDestinationBody{}}
 		for _, id := range r.Destinations {
 			d, known := e.Destinations[id]
@@ -313,7 +316,8 @@ func (h routeHandlers) explanationBody(e routing.Explanation) explanationBody {
 			if d.GetsEvents() {
 				delay = 0
 			}
-			route.Destinations = append(route.Destinations, explainedDestinationBody{d.ID, d.Name, delay, payloadKind(d.GetsEvents()), d.Active()})
+			found := e.For(n, d)
+			route.Destinations = append(route.Destinations, explainedDestinationBody{d.ID, d.Name, delay, payloadKind(d.GetsEvents()), d.Active(), found.Result, append([]notify.Reason{}, found.Reasons...)})
 		}
 		body.Routes = append(body.Routes, route)
 	}

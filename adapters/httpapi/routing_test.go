@@ -381,6 +381,17 @@ func TestARouteWithWindowsIsExplainedForAnyTime(t *testing.T) { // section 19.2
 	}
 }
 
+func TestAnExplanationSaysOfAWebhookHowItBegins(t *testing.T) { // section 19.2
+	api := newTestAPI(t)
+	hook := api.post("/api/v1/destinations", `{"name":"hook","kind":"webhook","secrets":{"url":"https://hook.example/","signing_key":"0123456789abcdef0123456789abcdef"}}`).hasStatus(http.StatusCreated).json()["destination_id"].(string)
+	api.post("/api/v1/routes", `{"name":"night","match":{"min_severity":2},"destinations":["`+hook+`"]}`).hasStatus(http.StatusCreated)
+	got := api.post("/api/v1/routes/explain", `{"conditions":["black"],"severity":3}`).hasStatus(http.StatusOK).json()
+	route := got["routes"].([]any)[0].(map[string]any)
+	of := route["destinations"].([]any)[0].(map[string]any)
+	expect.Equal(t, "the route, the hook by it, and who is told", fmt.Sprintf("%v %v %v %v", route["result"], of["result"], of["reasons"], got["destinations"]),
+		"matched not_matched [map[criterion:min_severity got:1 ok:false wanted:2]] []")
+}
+
 func TestAnOccurrenceOfASilenceEnds(t *testing.T) { // section 19.6
 	api := newTestAPI(t)
 	made := api.post("/api/v1/silences", `{"match":{"max_severity":1},"window":{"start":"19:00","end":"20:00","timezone":"Asia/Tokyo"},"by":"ann"}`).hasStatus(http.StatusCreated).json()

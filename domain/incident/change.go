@@ -119,6 +119,7 @@ func (c *Change) begin(in Began) bool {
 	}
 	c.addEpisode(in)
 	c.passTime(in.At)
+	c.Conditions.named(in.Condition).BeganSeverity = c.Severity
 	return true
 }
 
@@ -132,6 +133,7 @@ func (c *Change) beginResolved(in Began) {
 	c.addEpisode(in)
 	c.Conditions.named(in.Condition).OpensAt = opensAt
 	c.raise(in.At)
+	c.Conditions.named(in.Condition).BeganSeverity = c.Severity
 }
 
 // reopen opens the incident again. It then has to be quiet for longer, and somebody has to

@@ -42,6 +42,9 @@ type Condition struct {
 	Spans         []Span        `json:"spans"`             // when it was there, ascending and apart; at most MaxSpans
 	Alert         *Alert        `json:"alert,omitempty"`   // of the newest episode; nil: none yet
 
+	// BeganSeverity is the severity of the incident when the newest episode was found: the event that tells of it has it.
+	BeganSeverity int `json:"began_severity"`
+
 	// OpensAt is until when it may last in a resolved incident.
 	OpensAt time.Time `json:"opens_at,omitzero"`
 }
@@ -103,5 +106,5 @@ func (c *Condition) end(at time.Time) {
 // equal reports whether nothing differs.
 func (c Condition) equal(d Condition) bool {
 	return c.Name == d.Name && c.StartedAt.Equal(d.StartedAt) && c.LastStartedAt.Equal(d.LastStartedAt) && c.EndedAt.Equal(d.EndedAt) && c.OpensAt.Equal(d.OpensAt) &&
-		c.Count == d.Count && c.Longest == d.Longest && c.Alert == d.Alert && slices.Equal(c.Spans, d.Spans)
+		c.Count == d.Count && c.BeganSeverity == d.BeganSeverity && c.Longest == d.Longest && c.Alert == d.Alert && slices.Equal(c.Spans, d.Spans)
 }

@@ -93,6 +93,32 @@ func TestSeverityFollowsTheTable(t *testing.T) {
 	h.expect("resolved 3 black- silent-")
 }
 
+func TestAConditionKeepsTheSeverityWithWhichItBegan(t *testing.T) { // section 19.2
+	h := newHistory(t)
+	h.step(30, began(black, 0))
+	h.sweep(700)
+	h.step(730, began(silent, 700))
+	h.step(740, ended(black, 740))
+	expect := func(want ...int) {
+		t.Helper()
+		var got []int
+		for _, c := range h.newest().Conditions {
+			got = append(got, c.BeganSeverity)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("the conditions began with %v, want %v", got, want)
+		}
+	}
+	expect(1, 3)
+	h.step(790, began(black, 760)) // its newest episode
+	expect(3, 3)
+	long := newHistory(t)
+	long.step(150, incident.Began{Condition: black, StartedAt: at(0), At: at(150)})
+	if got := long.newest().Conditions[0].BeganSeverity; got != 2 {
+		t.Errorf("what lasted for 150 s when it was found began with %d, want 2", got)
+	}
+}
+
 func TestAThirdDetectorHasASeverityAndACondition(t *testing.T) {
 	detectortest.Add(t, detectortest.Imaginary)
 	if !slices.Contains(incident.Names(), "imagined") {

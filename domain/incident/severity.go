@@ -119,3 +119,12 @@ func (all Conditions) nextRise(severityNow int) (at time.Time) {
 	}
 	return at
 }
+
+// FirstSeverity is the severity with which an incident begins in which conditions are found at their onset, together.
+func FirstSeverity(names ...Name) int {
+	var all Conditions
+	for _, name := range names {
+		all = append(all, Condition{Name: name})
+	}
+	return all.severityAt(time.Time{})
+}

@@ -99,6 +99,9 @@ func (t *Tracker) open(at time.Time, began ...Began) {
 		next.addEpisode(in)
 	}
 	next.Severity = next.Conditions.severityAt(at)
+	for n := range next.Conditions {
+		next.Conditions[n].BeganSeverity = next.Severity
+	}
 	t.newest = next
 	t.changes = append(t.changes, Change{Incident: next, now: t.now})
 	t.change().log(Entry{Kind: WasOpened, At: at})

@@ -50,6 +50,7 @@ type Subject struct {
 	IncidentID string           // of the incident, or the one that the event belongs to; empty: none that is stored
 	Conditions []incident.Name
 	Severity   int
+	Began      []int // for each of Conditions the severity with which it began, which its event has; nil: not known
 	MonitorID  monitor.ID
 	ChannelID  string            // of an event of a channel of streams; empty: of none that is stored
 	Metadata   map[string]string // by path, as in Match
@@ -120,20 +121,46 @@ func (s Subject) events() (all []event.Type) {
 		return []event.Type{s.EventType}
 	}
 	for _, c := range s.Conditions {
-		switch c {
-		case incident.Late:
-			all = append(all, event.StreamDelayed)
-		case incident.NoMedia:
-			all = append(all, event.SegmentError)
-		case incident.Blind, incident.Error:
-			all = append(all, event.MonitorError)
-		default:
-			for _, d := range detector.Table {
-				if d.Condition == c {
-					all = append(all, event.Type(d.Alert))
-				}
-			}
+		if t := beginsWith(c); t != "" {
+			all = append(all, t)
 		}
+	}
+	return all
+}
+
+// beginsWith returns the type of the event that begins a condition; empty: this program does not have its detector.
+func beginsWith(c incident.Name) event.Type {
+	switch c {
+	case incident.Late:
+		return event.StreamDelayed
+	case incident.NoMedia:
+		return event.SegmentError
+	case incident.Blind, incident.Error:
+		return event.MonitorError
+	}
+	d, _ := detector.Of(c)
+	return event.Type(d.Alert)
+}
+
+// beginnings returns the events that begin the conditions of an incident, or the event itself. Each has the severity with which its
+// condition began; where that is not known, conditions of an incident begin one after the other, at their least severity.
+func (s Subject) beginnings() (all []Subject) {
+	for n, c := range s.Conditions {
+		t := beginsWith(c)
+		if t == "" || s.EventType != "" && s.EventType != t {
+			continue
+		}
+		of := s
+		of.EventType = t
+		if len(s.Began) > n {
+			of.Severity = s.Began[n]
+		} else if s.EventType == "" {
+			of.Severity = min(s.Severity, incident.FirstSeverity(s.Conditions[:n+1]...))
+		}
+		all = append(all, of)
+	}
+	if len(all) == 0 && s.EventType != "" {
+		all = append(all, s) // it begins nothing
 	}
 	return all
 }

@@ -208,6 +208,8 @@ type Explanation struct {
 	Routes   []RouteExplanation   // all, in order
 	Silences []SilenceExplanation // that hold messages back now
 	Targets  []Target             // of the event, and of an incident with these conditions
+
+	ofEvents, ofIncidents []RouteExplanation // as Routes, for what webhooks get and for what people get
 }
 
 // RouteExplanation says what became of one route.
@@ -230,25 +232,37 @@ func (e Explanation) Silenced(t Target) bool {
 	return len(e.Silences) > 0 && !t.Destination.GetsEvents()
 }
 
+// For returns what the search made of the nth route for what a destination gets: for a webhook the events, for others the incident.
+func (e Explanation) For(n int, d Destination) RouteExplanation {
+	of := e.ofIncidents
+	if d.GetsEvents() {
+		of = e.ofEvents
+	}
+	if of == nil { // it gets nothing of the kind
+		return RouteExplanation{Route: e.Routes[n].Route, Result: NotMatched}
+	}
+	return of[n]
+}
+
 // Explain says where an event or an incident goes now. An event with conditions is
 // followed as the incident that it belongs to, too, and an incident as the events that begin
-// its conditions. A route then counts as matched if it gets any of them. Its reasons are those
+// its conditions, each with the severity of the beginning. A route then counts as matched if it gets any of them. Its reasons are those
 // of the one that came furthest. That a channel can be read again goes where routes lead what it ends.
-func (r Routing) Explain(s Subject, now time.Time) Explanation {
+func (r Routing) Explain(s Subject, now time.Time) (e Explanation) {
 	if s.EventType == event.ChannelReadable {
 		s.EventType = event.ChannelUnreadable
 	}
-	e := Explanation{Routes: r.explainRoutes(s, now), Targets: r.Targets(s, now)}
 	ofIncident := s
 	ofIncident.EventType = "" // silences concern incidents
-	if s.EventType == "" {
-		for _, t := range s.events() {
-			of := s
-			of.EventType = t
-			r.follow(&e, of, now)
-		}
-	} else if len(s.Conditions) > 0 {
-		r.follow(&e, ofIncident, now)
+	followed := s.beginnings()
+	switch {
+	case s.EventType == "":
+		followed = slices.Insert(followed, 0, s)
+	case len(s.Conditions) > 0:
+		followed = append(followed, ofIncident)
+	}
+	for _, of := range followed {
+		r.follow(&e, of, now)
 	}
 	for _, silence := range r.silencing(s, now) {
 		e.Silences = append(e.Silences, SilenceExplanation{silence, silence.ActiveUntil(now), silence.Match.Explain(ofIncident)})
@@ -256,18 +270,32 @@ func (r Routing) Explain(s Subject, now time.Time) Explanation {
 	return e
 }
 
-// follow adds where another subject goes.
+// follow adds where a subject goes.
 func (r Routing) follow(e *Explanation, s Subject, now time.Time) {
 	for _, to := range r.Targets(s, now) {
 		if !slices.ContainsFunc(e.Targets, func(t Target) bool { return t.Destination.ID == to.Destination.ID }) {
 			e.Targets = append(e.Targets, to)
 		}
 	}
-	for n, x := range r.explainRoutes(s, now) {
-		if was := e.Routes[n].Result; x.Result == Matched && was != Matched || x.Result == NotMatched && was == NotReached {
-			e.Routes[n] = x
+	found := r.explainRoutes(s, now)
+	e.Routes = furthest(e.Routes, found)
+	if s.EventType != "" {
+		e.ofEvents = furthest(e.ofEvents, found)
+	}
+	if s.EventType == "" || s.EventType.OfChannel() {
+		e.ofIncidents = furthest(e.ofIncidents, found)
+	}
+}
+
+// furthest returns of each route the explanation that came further. was may be nil.
+func furthest(was, found []RouteExplanation) []RouteExplanation {
+	all := slices.Clone(found)
+	for n, x := range was {
+		if y := found[n]; x.Result == Matched || y.Result != Matched && (x.Result != NotReached || y.Result == NotReached) {
+			all[n] = x
 		}
 	}
+	return all
 }
 
 // explainRoutes says what the search for a subject makes of each route now.

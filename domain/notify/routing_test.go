@@ -248,6 +248,37 @@ func TestTheRoutesOfAnEventAreExplainedWithThoseOfItsIncident(t *testing.T) {
 	}
 }
 
+func TestAWebhookIsExplainedByTheSeverityAtTheBeginning(t *testing.T) { // section 19.2
+	severe := route(notify.Match{MinSeverity: 2}, 0, "webhook", "slack")
+	for _, tt := range []struct {
+		name    string
+		subject notify.Subject
+		want    []string
+	}{
+		{"black that has become severe", notify.Subject{Conditions: []incident.Name{black}, Severity: 3}, []string{"slack", "pager"}},
+		{"black that was severe from the start, such as with a long threshold", notify.Subject{Conditions: []incident.Name{black}, Severity: 3, Began: []int{2}}, []string{"slack", "webhook"}},
+		{"silence while it is black", notify.Subject{Conditions: []incident.Name{black, silent}, Severity: 2}, []string{"slack", "pager", "webhook"}},
+		{"a stored event of black", notify.Subject{EventType: event.Blackout, Conditions: []incident.Name{incident.Blind, black}, Severity: 3, Began: []int{0, 1}}, []string{"pager", "slack"}},
+		{"an event that somebody describes", notify.Subject{EventType: event.Blackout, Conditions: []incident.Name{black}, Severity: 2}, []string{"webhook", "slack"}},
+	} {
+		r := routing(severe, route(notify.Match{}, 0, "pager"))
+		pager := r.Destinations["pager"]
+		pager.Kind = notify.Webhook
+		r.Destinations["pager"] = pager
+		e := r.Explain(tt.subject, at(10))
+		if got := ids(e.Targets); !slices.Equal(got, tt.want) {
+			t.Errorf("%s goes to %v, want %v", tt.name, got, tt.want)
+		}
+		told := slices.Contains(tt.want, "webhook")
+		if of := e.For(0, r.Destinations["webhook"]); (of.Result == notify.Matched) != told || of.Reasons[0].OK != told {
+			t.Errorf("%s: for the webhook the route is %s, by %v", tt.name, of.Result, of.Reasons)
+		}
+		if of := e.For(0, r.Destinations["slack"]); of.Result != notify.Matched {
+			t.Errorf("%s: for people the route is %s, by %v", tt.name, of.Result, of.Reasons)
+		}
+	}
+}
+
 func TestAnEventOfAChannelIsExplained(t *testing.T) { // section 20.4
 	r := routing(
 		route(notify.Match{Events: []event.Type{event.ChannelReadable}}, 0, "webhook"),
@@ -319,6 +350,7 @@ func TestRoutesTellOfAStream(t *testing.T) { // section 3.1
 		"people at night":                     {routing(notify.Route{Windows: []notify.Window{{Start: "22:00", End: "06:00", Timezone: "UTC", Zone: time.UTC}}, Destinations: []string{"slack"}}, route(notify.Match{}, 0)), true},
 		"whoever is on duty":                  {onDuty, true},
 		"no destination":                      {routing(route(notify.Match{}, 0)), false},
+		"a webhook of what gets severe":       {routing(route(notify.Match{MinSeverity: incident.MaxSeverity}, 0, "webhook"), route(notify.Match{}, 0)), false},
 		"people":                              {routing(route(notify.Match{}, 0, "slack")), true},
 		"people after an hour":                {routing(route(notify.Match{}, time.Hour, "slack")), true},
 		"a webhook":                           {routing(route(notify.Match{}, 0, "webhook")), true},

@@ -164,7 +164,11 @@ type StreamIncident struct {
 // Subject returns what routes and silences compare. It has every condition that the incident
 // has had, so what matches once matches until the end.
 func (i StreamIncident) Subject() Subject {
-	return Subject{IncidentID: i.ID, Conditions: i.Conditions.Names(), Severity: i.Severity, MonitorID: i.MonitorID, Metadata: i.Metadata, Labels: i.Labels}
+	began := make([]int, 0, len(i.Conditions))
+	for _, c := range i.Conditions {
+		began = append(began, c.BeganSeverity)
+	}
+	return Subject{IncidentID: i.ID, Conditions: i.Conditions.Names(), Severity: i.Severity, Began: began, MonitorID: i.MonitorID, Metadata: i.Metadata, Labels: i.Labels}
 }
 
 // Storm is a set of incidents that share one message at a destination.

@@ -123,14 +123,17 @@ export interface Reason {
   ok: boolean;
 }
 
+interface Found {
+  result: "matched" | "not_matched" | "not_reached";
+  reasons: Reason[];
+}
+
 export interface Explanation {
-  routes: {
+  routes: (Found & {
     route_id: string;
     name: string;
-    result: "matched" | "not_matched" | "not_reached";
-    reasons: Reason[];
-    destinations: { destination_id: string; name: string; delay_sec: number; gets: Kind["gets"]; enabled: boolean }[];
-  }[];
+    destinations: (Found & { destination_id: string; name: string; delay_sec: number; gets: Kind["gets"]; enabled: boolean })[]; // found by what it gets
+  })[];
   silences: { silence_id: string; until: string | null; reasons: Reason[] }[];
   destinations: { destination_id: string; name: string; route_id: string; delay_sec: number; silenced: boolean }[];
 }

@@ -60,6 +60,7 @@ export function fillNotifications(gateway) {
     { criterion: "monitors", wanted: monitor(2).monitor_id, got: monitor(1).monitor_id, ok: false },
     { criterion: "hints", wanted: "late_starts", got: "", ok: false },
   ];
+  const hook = { destination_id: id(1, 9), name: "Night hook", delay_sec: 0, gets: "events", enabled: true, result: "not_matched", reasons: [{ criterion: "min_severity", wanted: "2", got: "1", ok: false }] };
   const answers = {
     "GET /api/v1/destination-kinds": () => ({ kinds }),
     "GET /api/v1/destinations": () => ({ destinations: state.destinations }),
@@ -78,7 +79,7 @@ export function fillNotifications(gateway) {
       return { routes: state.routes };
     },
     "POST /api/v1/routes/explain": () => ({
-      routes: state.routes.map((r, i) => ({ route_id: r.route_id, name: r.name, result: i === 1 ? "not_matched" : "matched", reasons: i === 1 ? reasons : [], destinations: [] })),
+      routes: state.routes.map((r, i) => ({ route_id: r.route_id, name: r.name, result: i === 1 ? "not_matched" : "matched", reasons: i === 1 ? reasons : [], destinations: i === 0 ? [hook] : [] })),
       silences: [],
       destinations: [{ destination_id: id(1, 1), name: "Slack #live-ops", route_id: id(2, 3), delay_sec: 0, silenced: false }],
     }),

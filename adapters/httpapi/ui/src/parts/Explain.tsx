@@ -109,9 +109,26 @@ function Answer({ words, routing, of }: { words: NotificationWords; routing: Rou
             <span>{d.silenced ? words.silenced : d.delay_sec > 0 ? words.after(wholeDuration(d.delay_sec)) : words.atOnce}</span>
           </li>
         ))}
+        {untold(of).map((d) => (
+          <li key={d.destination_id} class="dim">
+            <Glyph name="bellOff" />
+            <b class="wrap" dir="auto">
+              {d.name}
+            </b>
+            <span>
+              {words.notTold} <Reasons words={words} of={d.reasons} />
+            </span>
+          </li>
+        ))}
       </ul>
     </>
   );
+}
+
+// untold are webhooks that get nothing, although people would by a route that leads there: these go by how it begins.
+function untold(of: Explanation) {
+  const all = of.routes.filter((route) => route.result === "matched").flatMap((route) => route.destinations);
+  return all.filter((d, n) => d.gets === "events" && d.enabled && d.result === "not_matched" && [...of.destinations, ...all.slice(0, n)].every((other) => other.destination_id !== d.destination_id));
 }
 
 // Reasons name what did not fit; if everything did, all of it.

@@ -148,6 +148,7 @@ test("it says where an incident would be told, and why not elsewhere", () =>
     await card.getByText("label team is nothing, wanted night, Channel is nothing, wanted Orbit Live, severity is 1, wanted 2, condition is Late start, wanted Black video, No media").waitFor();
     await card.getByText("Slack #live-ops").waitFor();
     await card.getByText("at once").waitFor();
+    await card.getByRole("listitem").filter({ hasText: "Night hook" }).getByText("not told. A webhook goes by how it begins: severity is 1, wanted 2").waitFor();
   }));
 
 test("a silence until recovery names one stream, and one that stands can be ended", () =>

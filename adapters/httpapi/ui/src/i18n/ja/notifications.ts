@@ -153,6 +153,7 @@ export const notifications: NotificationWords = {
   criteria: { label: (name) => `ラベル${name}`, windows: "時間帯", hints: "予兆", events: "イベント", conditions: "内容", min_severity: "重大度", max_severity: "重大度", monitors: "配信" },
   reason: (criterion, wanted, got, ok) => (ok ? `${criterion}は${got}` : `${criterion}は${got || "なし"}（条件：${wanted}）`),
   silenced: "ミュート中",
+  notTold: "通知されません（Webhookは発生時の内容で判定）：",
   told: "通知先",
   toldNobody: "誰にも通知されません。",
   off: "無効",
