@@ -23,7 +23,7 @@ import (
 
 const (
 	maxErrorText    = 1000 // bytes of an attempt's stored error
-	maxKeptAttempts = 20   // of a delivery; those before are dropped
+	maxKeptAttempts = 20   // of a delivery; those before are dropped, but for the first success
 )
 
 // attemptedRow is a delivery that an attempt was made at, which the transaction has locked.
@@ -59,7 +59,14 @@ func (r attemptedRow) with(a event.Attempt) (encoded string, repeated bool, err 
 	}
 	a.At, a.Error = a.At.UTC(), storableText(a.Error)
 	attempts = append(attempts, a)
-	raw, err := json.Marshal(attempts[max(len(attempts)-maxKeptAttempts, 0):])
+	for len(attempts) > maxKeptAttempts {
+		oldest := 0
+		if attempts[0].Accepted() { // it says when somebody was first told
+			oldest = 1
+		}
+		attempts = slices.Delete(attempts, oldest, oldest+1)
+	}
+	raw, err := json.Marshal(attempts)
 	return string(monitor.SanitizeJSON(raw)), false, err
 }
 

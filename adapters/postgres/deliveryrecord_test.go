@@ -111,13 +111,16 @@ func TestAnEventThatIsDeliveredAgainAndAgainDoesNotGrow(t *testing.T) {
 	m := registerWith(t, s, 1, blackout(1))
 	for n := range 25 {
 		a := accepting
+		if n == 0 {
+			a = rejecting
+		}
 		a.At = noon.Add(time.Duration(n) * time.Second)
 		recordAttempt(t, s, leaseOne(t, s), a, sent)
 		check(t, s.Redeliver(t.Context(), m.ID, *deliveries(t, s, monitors.DeliveryQuery{})[0].EventID))
 	}
 	attempts := deliveries(t, s, monitors.DeliveryQuery{})[0].Attempts
-	if len(attempts) != 20 || !attempts[19].At.Equal(noon.Add(24*time.Second)) || !attempts[0].At.Equal(noon.Add(5*time.Second)) {
-		t.Errorf("%d attempts are kept: %s", len(attempts), fmt.Sprint(attempts))
+	if len(attempts) != 20 || !attempts[19].At.Equal(noon.Add(24*time.Second)) || !attempts[0].At.Equal(noon.Add(time.Second)) || !attempts[1].At.Equal(noon.Add(6*time.Second)) {
+		t.Errorf("%d attempts are kept, which are not the first success and the newest 19: %s", len(attempts), fmt.Sprint(attempts))
 	}
 }
 

@@ -52,6 +52,12 @@ export function useDeliveries(incidentID: string, monitorID: string): ReadonlySi
   return all;
 }
 
+// firstTold is when the receiver first accepted something; null: never. delivered_at is when it did last.
+export const firstTold = (d: Delivery): string | null => d.attempts.find((a) => a.error === null)?.at ?? d.delivered_at;
+
+// triesOf counts attempts: those of an event since it was last delivered again, or those of all messages.
+export const triesOf = (d: Delivery): number => (d.event_id ? d.tried : d.attempts.length);
+
 function updated(delivery: Delivery, update: DeliveryUpdate): Delivery {
   const states = { pending: "pending", sent: "delivered", failed: "failed" } as const;
   return {

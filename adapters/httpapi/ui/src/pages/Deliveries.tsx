@@ -4,6 +4,7 @@ import { useEffect } from "preact/hooks";
 import { run } from "../actions";
 import { deliveries as api } from "../api";
 import { filterNames, keyOf, useDeliveryList } from "../deliverylist";
+import { firstTold, triesOf } from "../evidence";
 import { text } from "../i18n";
 import { onKey } from "../keyboard";
 import { nameOf, shortURL } from "../names";
@@ -215,8 +216,8 @@ function Detail({ delivery, name }: { delivery: Delivery; name: string }) {
           <span class="num">
             {clockDay(delivery.created_at, now.peek())} {zone.value}
           </span>
-          <span>{words.tries(delivery.tried)}</span>
-          {delivery.delivered_at && <span class="num">{words.took(took(delivery))}</span>}
+          <span>{words.tries(triesOf(delivery))}</span>
+          {firstTold(delivery) && <span class="num">{words.took(took(delivery))}</span>}
           {delivery.state === "pending" && delivery.next_attempt_at && <span class="num">{words.next(clock(delivery.next_attempt_at))}</span>}
           {delivery.long_schedule && <span>{words.longSchedule}</span>}
         </p>
@@ -263,7 +264,7 @@ const whatOf = (delivery: Delivery): string => (delivery.event_type ? eventWord(
 
 // took is how long after its event a delivery arrived.
 function took(delivery: Delivery): string {
-  const seconds = secondsBetween(delivery.created_at, delivery.delivered_at!);
+  const seconds = secondsBetween(delivery.created_at, firstTold(delivery)!);
   return seconds < 60 ? fractional(seconds, 2) : duration(seconds);
 }
 

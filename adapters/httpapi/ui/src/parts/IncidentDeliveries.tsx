@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import { run } from "../actions";
 import { deliveries as api } from "../api";
 import { keyOf } from "../deliverylist";
+import { firstTold, triesOf } from "../evidence";
 import { text } from "../i18n";
 import { now } from "../store";
 import { clock, clockDay, fractional, secondsBetween } from "../time";
@@ -59,6 +60,7 @@ function Row({ delivery }: { delivery: Delivery }) {
   const queued = useSignal(false);
   const event = delivery.event_type ? eventWord(delivery.event_type) : words.messages;
   const last = delivery.attempts[0] && delivery.attempts.at(-1);
+  const told = firstTold(delivery);
   const redeliver = () =>
     run(async () => {
       await api.again(delivery);
@@ -93,10 +95,11 @@ function Row({ delivery }: { delivery: Delivery }) {
         </span>
       </td>
       <td class="right num" data-label={words.attempts}>
-        {delivery.tried}
+        {triesOf(delivery)}
       </td>
       <td class="right num" data-label={words.took}>
-        {delivery.delivered_at ? fractional(secondsBetween(delivery.created_at, delivery.delivered_at), 2) : "–"}
+        {told ? fractional(secondsBetween(delivery.created_at, told), 2) : "–"}
+        {told && delivery.delivered_at && clock(told) !== clock(delivery.delivered_at) && <span class="sub">{words.toldLast(clockDay(delivery.delivered_at, now.peek()))}</span>}
       </td>
       <td class="right">
         <Allowed to="operate">

@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { note } from "../actions";
+import { firstTold } from "../evidence";
 import { text } from "../i18n";
 import { now } from "../store";
 import { clock, clockDay, dayKey } from "../time";
@@ -93,9 +94,15 @@ function evidenceLines(all: readonly Evidence[] | null): Line[] {
 }
 
 function deliveryLines(all: readonly Delivery[] | null): Line[] {
-  return (all ?? []).flatMap((d) =>
-    d.delivered_at ? [{ at: d.delivered_at, glyph: "send" as const, look: "", what: text.value.incident.logTold(d.event_type ? eventWord(d.event_type) : (d.destination?.name ?? "")) }] : [],
-  );
+  const words = text.value.incident;
+  return (all ?? []).flatMap((d) => {
+    const told = firstTold(d);
+    if (!told) return [];
+    const what = d.event_type ? eventWord(d.event_type) : (d.destination?.name ?? "");
+    const first: Line = { at: told, glyph: "send", look: "", what: words.logTold(what) };
+    const again = d.delivered_at && d.attempts.filter((a) => a.error === null).length > 1;
+    return again ? [first, { ...first, at: d.delivered_at!, what: words.logToldLast(what) }] : [first];
+  });
 }
 
 function NoteForm({ incidentID }: { incidentID: string }) {

@@ -2,7 +2,7 @@ import { useComputed } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { acknowledge } from "../actions";
 import { spanOfCondition } from "../draw/lanes";
-import { episodeOf, fileOf, useDeliveries, useEvidence } from "../evidence";
+import { episodeOf, fileOf, firstTold, useDeliveries, useEvidence } from "../evidence";
 import { detectorOf } from "../detectors";
 import { text } from "../i18n";
 import { lineOf, nameOf } from "../names";
@@ -235,7 +235,8 @@ export function DeliveryWord({ delivery }: { delivery: Delivery }) {
   const words = text.value.wall;
   const { state } = delivery;
   const look = state === "delivered" ? "on_air" : state === "pending" ? "warning" : "trouble";
-  const took = delivery.delivered_at ? (Date.parse(delivery.delivered_at) - Date.parse(delivery.created_at)) / 1000 : 0;
+  const told = firstTold(delivery);
+  const took = told ? (Date.parse(told) - Date.parse(delivery.created_at)) / 1000 : 0;
   return (
     <span class={`is-${look}`}>
       <Glyph name={state === "delivered" ? "check" : state === "pending" ? "retry" : "fail"} />

@@ -1,4 +1,5 @@
 import { detectorOf, detectorWords } from "../detectors";
+import { firstTold } from "../evidence";
 import { text } from "../i18n";
 import { endOf } from "../incident";
 import { nextSeverity } from "../severity";
@@ -116,7 +117,7 @@ function Gauge({ condition }: { condition: Condition }) {
 // WhenCard has the moments in the viewer's zone and in UTC.
 export function WhenCard({ incident, deliveries }: { incident: Incident; deliveries: readonly Delivery[] | null }) {
   const words = text.value.incident;
-  const told = (deliveries ?? []).map((d) => d.delivered_at).filter((at): at is string => at !== null).sort()[0];
+  const told = (deliveries ?? []).map(firstTold).filter((at): at is string => at !== null).sort()[0];
   const again = incident.conditions.map((c) => c.last_started_at).sort((a, b) => Date.parse(a) - Date.parse(b)).at(-1)!;
   const rows: [string, string | null | undefined][] = [
     [words.whenOnset, incident.started_at],

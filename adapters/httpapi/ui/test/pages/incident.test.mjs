@@ -167,6 +167,26 @@ test("a phone shows what was sent, to which address, and what that answered, wit
     { viewport: { width: 375, height: 812 } },
   ));
 
+test("the log and what was sent keep the time at which somebody was first told", () =>
+  open(
+    (gateway) => {
+      fill(gateway);
+      const attempt = (sec, error = null) => ({ ...delivery.attempts[0], at: at(sec), error });
+      const messages = { ...delivery, event_id: null, event_type: null, delivery_id: "0190a5d9-2a3b-7d8a-9c1d-000000000001", destination: { destination_id: "d", name: "ben-phone", kind: "ntfy" }, body: "", delivered_at: at(112.5), attempts: [attempt(31, "HTTP 503"), attempt(32.5), attempt(56), attempt(112)] };
+      gateway.routes.set("GET /api/v1/deliveries", () => [200, { deliveries: [messages], next: null }]);
+    },
+    async (page, gateway) => {
+      await page.goto(gateway.url + page1);
+      const row = page.getByRole("region", { name: "What was sent" }).getByRole("row", { name: "Messages about it" });
+      await row.waitFor();
+      const cells = await row.getByRole("cell").allInnerTexts();
+      assert.equal(cells[3], "4");
+      assert.match(cells[4], /^2\.5\s?s\s+newest at .*\d\d:\d\d:\d\d$/);
+      const line = (words) => page.getByRole("region", { name: "Log" }).getByRole("listitem").filter({ hasText: words }).locator("time").getAttribute("datetime");
+      assert.deepEqual([await line("Delivered: ben-phone"), await line("Delivered last: ben-phone")], [at(32.5), at(112.5)]);
+    },
+  ));
+
 test("a false positive is asked for in the menu of a phone, and said to close nothing", () =>
   open(
     fill,
