@@ -28,7 +28,7 @@ export type Theme = "auto" | "light" | "dark";
 
 export const language = remembered<Language>("language", typeof navigator !== "undefined" && navigator.language.startsWith("ja") ? "ja" : "en");
 export const theme = remembered<Theme>("theme", "auto");
-export const name = remembered<string>("name", ""); // who acknowledges and writes notes
+export const name = remembered<string>("name", ""); // who acknowledges and writes notes; only the person here changes it
 export const sound = remembered<boolean>("sound", false);
 export const soundBlocked = signal(false); // sound is on, but the browser lets no page sound before somebody has clicked in it; not remembered
 export const keysOn = remembered<boolean>("keys", true);

@@ -2,6 +2,7 @@ import { useEffect } from "preact/hooks";
 import { acknowledge, label, resolve, silence } from "../actions";
 import { text } from "../i18n";
 import { onKey } from "../keyboard";
+import { name } from "../settings";
 import type { Incident } from "../types";
 import { isTaken } from "../incident";
 import { Allowed } from "./Allowed";
@@ -69,6 +70,11 @@ function Rest({ incident, evidenceCount }: Props) {
   return (
     <>
       <Allowed to="operate">
+        {name.value && (
+          <a class="dim" dir="auto" href="/settings">
+            {words.as(name.value)}
+          </a>
+        )}
         {incident.state === "open" && (
           <button class="btn" type="button" onClick={() => silence(incident.monitor_id)}>
             <Glyph name="mute" />

@@ -144,7 +144,7 @@ export function DutyForm({ words, routing }: { words: NotificationWords; routing
 // OverrideForm puts somebody on duty for a time, at first from now on.
 export function OverrideForm({ words, routing }: { words: NotificationWords; routing: Routing }) {
   const save = (form: FormData) => {
-    name.value = typed(form, "by");
+    name.value ||= typed(form, "by");
     const from = typed(form, "from");
     return duties.override({ person: typed(form, "person"), ...(from ? { from: new Date(from).toISOString() } : {}), to: new Date(typed(form, "to")).toISOString(), by: typed(form, "by") });
   };

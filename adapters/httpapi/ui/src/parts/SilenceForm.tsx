@@ -34,7 +34,7 @@ export function SilenceForm({ words, of, match: matched = {}, made, close, child
       asked.value = true;
       return Promise.reject(words.silencesEverything);
     }
-    name.value = typed(form, "by");
+    if (!stored) name.value ||= typed(form, "by");
     const change: SilenceChange = { match, by: typed(form, "by"), comment: typed(form, "comment") };
     if (lasts.value === "hours") change.to = new Date(now.peek() + Number(typed(form, "hours")) * hourMs).toISOString();
     if (lasts.value === "end") change.to = new Date(typed(form, "to")).toISOString();

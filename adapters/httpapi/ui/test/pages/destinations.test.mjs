@@ -30,6 +30,7 @@ const sentTo = async (state, what) => {
   throw new Error(`${what} was not sent, but ${JSON.stringify(state.sent)}`);
 };
 const described = (input) => input.evaluate((of) => of.getAttribute("aria-describedby").split(" ").map((id) => document.getElementById(id).innerText.trim()).join(" "));
+const nameHere = (page) => page.evaluate(() => JSON.parse(localStorage.getItem("stream-monitor.name")));
 const row = (page, name) => page.getByRole("row", { name });
 
 test("a destination is added with its secret, which no page shows again", () =>
@@ -162,6 +163,7 @@ test("a silence until recovery names one stream, and one that stands can be ende
     await dialog.getByRole("button", { name: "Save" }).click();
     const sent = await sentTo(state, "POST /api/v1/silences");
     assert.deepEqual([sent.until_recovered, sent.match.monitors, sent.to, sent.by], [true, [monitor(2).monitor_id], undefined, "Ann"]);
+    assert.equal(await nameHere(page), "Ann"); // nobody had one
     await row(page, "every day, 02:00 to 04:00 Asia/Tokyo").getByRole("button", { name: "End for good" }).click();
     await sentTo(state, `DELETE /api/v1/silences/${silence(2).silence_id}`);
     await row(page, "every day, 02:00 to 04:00 Asia/Tokyo").waitFor({ state: "detached" });
@@ -169,6 +171,8 @@ test("a silence until recovery names one stream, and one that stands can be ende
 
 test("only what is severe at night is one form", () =>
   told(async (page, state) => {
+    await page.evaluate(() => localStorage.setItem("stream-monitor.name", '"Ben"'));
+    await page.reload();
     await page.getByRole("button", { name: "Only severe at night" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Time zone").fill("Asia/Tokyo");
@@ -176,6 +180,7 @@ test("only what is severe at night is one form", () =>
     await dialog.getByRole("button", { name: "Save" }).click();
     const sent = await sentTo(state, "POST /api/v1/silences");
     assert.deepEqual([sent.match.max_severity, sent.window, sent.comment], [1, { weekdays: [], start: "22:00", end: "06:00", timezone: "Asia/Tokyo" }, "only what is severe at night"]);
+    assert.deepEqual([sent.by, await nameHere(page)], ["Ann", "Ben"]); // Ben still acknowledges as Ben
   }));
 
 test("a silence is changed, one occurrence of it ends, and one of everything asks", () =>
@@ -197,6 +202,7 @@ test("a silence is changed, one occurrence of it ends, and one of everything ask
     await dialog.getByRole("button", { name: "Save" }).click();
     const sent = await sentTo(state, `PATCH /api/v1/silences/${silence(2).silence_id}`);
     assert.deepEqual([sent.match.conditions, sent.window.end, sent.to, sent.until_recovered, sent.by], [[], "05:00", null, false, "Ann"]);
+    assert.equal(await nameHere(page), ""); // Ann is who made it
   }));
 
 test("the plan says who is on duty, and somebody is put in the place of it", () =>
