@@ -29,6 +29,7 @@ import { clockDay, duration, zone } from "../time";
 import { useSilenced } from "../silenced";
 import { useTitle } from "../title";
 import type { Condition, Incident as Data } from "../types";
+import { numberText } from "../wall";
 
 export function Incident() {
   const id = decodeURIComponent(path.value.split("/")[2] ?? "");
@@ -114,6 +115,7 @@ function Head({ incident, stream }: { incident: Data; stream: Parameters<typeof 
               {incident.false_positive ? words.incidents.falsePositive : words.incidents.recovered(conditionWord(firstCondition(incident)))}
             </span>
           )}
+          {!!stream.number && <span class="place">{numberText(stream.number)}</span>}
           <a href={`/monitors/${incident.monitor_id}`}>
             <Stranger>{nameOf(stream)}</Stranger>
           </a>

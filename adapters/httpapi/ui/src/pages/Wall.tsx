@@ -70,6 +70,7 @@ export function Wall() {
         {only("recovered", "waiting") && <Rail recovered={recovered} waiting={waiting} all={show !== null} />}
         {on_air.length > 0 && <OnAir items={on_air} heading={show === "off" ? words.wall.off : words.wall.onAir} selected={selected.value} />}
         {nothing && isFiltered() && <p class="muted">{words.wall.nothingFits}</p>}
+        {show === "off" && <EndedStreams />}
       </main>
     </>
   );
@@ -94,6 +95,12 @@ function Filtered() {
     </p>
   );
 }
+
+const EndedStreams = () => (
+  <a class="btn" href="/ended">
+    {text.value.wall.endedStreams}
+  </a>
+);
 
 // Attention keeps its order while the pointer or the focus is on it: nothing moves away under a hand.
 function Attention({ items: all }: { items: readonly Item[] }) {
@@ -237,10 +244,13 @@ function Empty() {
         <div>
           <h1>{words.empty}</h1>
           <p class="lead">{words.emptyText}</p>
-          <a class="btn primary" href="/register">
-            <Glyph name="plus" />
-            {words.register}
-          </a>
+          <p class="actions">
+            <a class="btn primary" href="/register">
+              <Glyph name="plus" />
+              {words.register}
+            </a>
+            <EndedStreams />
+          </p>
           <ul class="running">
             {isLive.value && <Running what={words.gateway} how={words.gatewayText} />}
             {isChecked.value && <Running what={words.workers} how={words.workersText} />}

@@ -5,7 +5,7 @@ import { lineOf, nameOf } from "../names";
 import { withQuery } from "../router";
 import { now } from "../store";
 import { clockDay, clockMinute, dayKey, duration, shortDay, wholeDuration } from "../time";
-import type { Item } from "../wall";
+import { numberText, type Item } from "../wall";
 import { Glyph } from "./Glyph";
 import { Stranger } from "./Name";
 import { Live } from "./Picture";
@@ -65,7 +65,7 @@ function Recovered({ item }: { item: Item }) {
           {words.recovered}
         </span>
         <b class="one-line">
-          <Stranger>{name}</Stranger>
+          <span class="place">{numberText(item.number)}</span> <Stranger>{name}</Stranger>
         </b>
       </span>
       <span class="second">{words.goodSince(words.conditionFor(incident.conditions.map((c) => conditionWord(c.name)).join(text.value.common.listComma), lasted), item.since ? clockDay(item.since, now.peek()) : "")}</span>
@@ -86,7 +86,7 @@ function Waiting({ item }: { item: Item }) {
       <span class="line">
         <Glyph name="waiting" />
         <b class="one-line">
-          <Stranger>{nameOf(monitor)}</Stranger>
+          <span class="place">{numberText(item.number)}</span> <Stranger>{nameOf(monitor)}</Stranger>
         </b>
       </span>
       <span class="countdown num">

@@ -124,6 +124,7 @@ test("what got worse than it was acknowledged can be acknowledged again", () =>
     await take.waitFor({ state: "detached" });
     gateway.updateIncident({ ...one, severity: 2, updated_at: at(302) });
     await page.locator(".head").getByText(`Ann has it since ${clock(300)}, worse since then`).waitFor();
+    await page.locator("h1").getByText("001").waitFor();
     await page.locator(".action-bar").getByRole("link", { name: "as Ben" }).waitFor();
     await take.click();
     await page.locator(".head").getByText("Ben has it since").waitFor();

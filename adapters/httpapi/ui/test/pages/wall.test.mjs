@@ -57,6 +57,20 @@ test("hints are a list of their own, and no stream needs somebody for them", () 
     await hints.waitFor({ state: "detached" });
   }));
 
+test("a stream that waits has its number, and what ended is found from the count of off, also once no stream is left", () =>
+  open(
+    (gateway) => gateway.monitors.set(monitor(2).monitor_id, { ...monitor(2), status: "waiting" }),
+    async (page, gateway) => {
+      await page.locator(".mini").getByText("002 Channel 2").waitFor();
+      await page.getByRole("link", { name: "0 off" }).click();
+      await page.locator("main").getByRole("link", { name: "Ended streams" }).waitFor();
+      gateway.monitors.clear();
+      await page.goto(gateway.url);
+      await page.locator("main").getByRole("link", { name: "Ended streams" }).click();
+      await page.waitForURL("**/ended");
+    },
+  ));
+
 test("a list under the pointer does not move: what is new waits in a pill", () =>
   open(fill(3, incident(1)), async (page, gateway) => {
     await page.locator(".tile").hover();

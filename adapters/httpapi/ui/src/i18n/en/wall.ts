@@ -26,6 +26,7 @@ export const wall = {
   noSchedule: "no start time",
   onAir: "On air, no trouble",
   off: "Off",
+  endedStreams: "Ended streams",
   onAirHint: "Picture and sound are checked all the time; these pictures are taken only while somebody looks",
   order: "Order",
   orders: { place: "Place", name: "Name" },

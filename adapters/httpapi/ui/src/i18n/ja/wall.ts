@@ -28,6 +28,7 @@ export const wall: Words["wall"] = {
   noSchedule: "開始時刻未定",
   onAir: "配信中・異常なし",
   off: "終了",
+  endedStreams: "終了した配信",
   onAirHint: "映像と音声は常に確認しています。この画像は、表示している間だけ取得します",
   order: "並び順",
   orders: { place: "番号", name: "名前" },
