@@ -4,7 +4,7 @@ import { text } from "../i18n";
 import { onKey } from "../keyboard";
 import { name } from "../settings";
 import type { Incident } from "../types";
-import { isTaken } from "../incident";
+import { isTaken, worst } from "../incident";
 import { Allowed } from "./Allowed";
 import { ask } from "./Ask";
 import { Glyph } from "./Glyph";
@@ -83,7 +83,7 @@ function Rest({ incident, evidenceCount }: Props) {
           </button>
         )}
         {incident.state === "open" && (
-          <button class="btn" type="button" onClick={async () => (await ask({ title: words.resolveTitle, text: words.resolveText, yes: words.resolve })) && resolve(incident.incident_id)}>
+          <button class="btn" type="button" onClick={async () => (await ask({ title: words.resolveTitle, text: worst(incident) ? words.resolveText : words.resolveGoodText, yes: words.resolve })) && resolve(incident.incident_id)}>
             <Glyph name="check" />
             {words.resolve}
           </button>

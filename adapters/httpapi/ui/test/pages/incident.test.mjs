@@ -287,6 +287,13 @@ test("an open incident is resolved once somebody confirms it, and a resolved one
     await question.waitFor({ state: "detached" });
     assert.deepEqual(sent, []);
     assert.equal(await page.evaluate(() => document.activeElement.textContent), "Resolve");
+    const lasting = gateway.incidents.get(incident(1).incident_id);
+    gateway.updateIncident({ ...lasting, updated_at: at(600), conditions: lasting.conditions.map((c) => ({ ...c, ended_at: c.ended_at ?? at(500) })) });
+    await page.getByRole("heading", { level: 1, name: "recovered" }).waitFor();
+    await page.keyboard.press("Enter");
+    await question.getByText("All is good again").waitFor(); // nothing lasts that it could warn of
+    await page.keyboard.press("Escape");
+    await question.waitFor({ state: "detached" });
     await page.keyboard.press("Enter");
     await page.keyboard.press("Shift+Tab");
     await page.keyboard.press("Enter");

@@ -10,6 +10,7 @@ export const incident = {
   resolve: "Resolve",
   resolveTitle: "Resolve this incident?",
   resolveText: "What still lasts in the stream stays on the wall, and nobody is called. Another incident opens when something else begins, when it comes again, or when it goes on for 30 minutes.",
+  resolveGoodText: "All is good again, and it would soon be resolved by itself. What begins again opens another incident.",
   as: (name: string) => `as ${name}`,
   choice: "Condition that is shown",
   note: "Note",

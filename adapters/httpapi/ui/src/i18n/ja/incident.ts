@@ -12,6 +12,7 @@ export const incident: Words["incident"] = {
   resolve: "解決",
   resolveTitle: "この障害を解決済みにしますか？",
   resolveText: "配信で続いている状態はウォールに残り、通知は送られません。別の異常が始まる、同じ異常が再発する、または30分続くと、新しい障害になります。",
+  resolveGoodText: "配信は正常に戻っています。このままでも、まもなく自動で解決します。異常が再発すると、新しい障害になります。",
   as: (name) => `${name}として操作`,
   choice: "表示する異常",
   note: "メモ",
