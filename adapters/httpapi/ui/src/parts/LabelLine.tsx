@@ -1,5 +1,5 @@
 import type { Labelled } from "../labels";
-import { isolated } from "../title";
+import { isolated } from "../names";
 
 // LabelLine shows the labels of a stream within a line.
 export function LabelLine({ of }: { of: Labelled | null | undefined }) {
