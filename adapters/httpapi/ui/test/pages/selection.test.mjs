@@ -296,7 +296,7 @@ for (const look of looks)
     open(
       (gateway) => {
         fillNotifications(gateway);
-        fillMonitors(gateway, 30, (n) => ({ labels: { team: "a" }, metadata: { channel_name: n % 3 ? `Channel ${n}` : "🎈".repeat(200) }, ...(n > 20 && { status: "waiting", ...planned(n, later(n), null) }) }));
+        fillMonitors(gateway, 30, (n) => ({ labels: { team: "a", show: "x".repeat(100) }, metadata: { channel_name: n % 3 ? `Channel ${n}` : "🎈".repeat(200) }, ...(n > 20 && { status: "waiting", ...planned(n, later(n), null) }) }));
         gateway.routes.set(`PATCH /api/v1/monitors/${monitor(21).monitor_id}`, () => [400, { error: { code: "INVALID_CONFIG", message: "x".repeat(300) } }]);
         gateway.incidents.set(incident(1).incident_id, incident(1));
       },
