@@ -239,6 +239,7 @@ type explanationBody struct {
 	Routes       []explainedRouteBody   `json:"routes"`
 	Silences     []explainedSilenceBody `json:"silences"`
 	Destinations []explainedTargetBody  `json:"destinations"`
+	PausedUntil  *time.Time             `json:"paused_until"`
 }
 
 type subjectBody struct {
@@ -300,7 +301,10 @@ func (h routeHandlers) explanationBody(e routing.Explanation) explanationBody {
 	s := e.Subject
 	body := explanationBody{
 		subjectBody{wire.OrNull(s.EventID), wire.OrNull(s.EventType), wire.OrNull(s.IncidentID), append([]incident.Name{}, s.Conditions...), s.Severity, wire.OrNull(s.MonitorID), wire.OrNull(s.ChannelID), s.Metadata, s.Labels},
-		[]explainedRouteBody{}, []explainedSilenceBody{}, []explainedTargetBody{},
+		[]explainedRouteBody{}, []explainedSilenceBody{}, []explainedTargetBody{}, nil,
+	}
+	if !e.PausedUntil.IsZero() {
+		body.PausedUntil = h.localTimeOrNull(&e.PausedUntil)
 	}
 	if body.Subject.Metadata == nil {
 		body.Subject.Metadata = map[string]string{}

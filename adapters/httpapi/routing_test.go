@@ -392,6 +392,20 @@ func TestAnExplanationSaysOfAWebhookHowItBegins(t *testing.T) { // section 19.2
 		"matched not_matched [map[criterion:min_severity got:1 ok:false wanted:2]] []")
 }
 
+func TestAnExplanationSaysUntilWhenNobodyLooks(t *testing.T) { // sections 16.9 and 19.2
+	api := newTestAPI(t)
+	id := api.register("Q")
+	api.db.Exec(t, `UPDATE monitors SET paused_until = '2024-01-15T21:00:00+09:00'`)
+	about := `"conditions":["black"],"severity":1,"monitor_id":"` + string(id) + `"`
+	for body, want := range map[string]any{
+		`{` + about + `}`: "2024-01-15T21:00:00+09:00",
+		`{` + about + `,"at":"2024-01-15T21:00:00+09:00"}`: nil,
+		`{"conditions":["black"],"severity":1}`:            nil,
+	} {
+		api.post("/api/v1/routes/explain", body).hasStatus(http.StatusOK).hasFields("paused_until", want)
+	}
+}
+
 func TestAnOccurrenceOfASilenceEnds(t *testing.T) { // section 19.6
 	api := newTestAPI(t)
 	made := api.post("/api/v1/silences", `{"match":{"max_severity":1},"window":{"start":"19:00","end":"20:00","timezone":"Asia/Tokyo"},"by":"ann"}`).hasStatus(http.StatusCreated).json()

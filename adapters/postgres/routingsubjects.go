@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"time"
 
 	"github.com/lib/pq"
 
@@ -108,6 +109,13 @@ func (s *SubjectStore) IncidentSubject(ctx context.Context, incidentID string) (
 	}
 	i, err := row.toStreamIncident()
 	return i.Subject(), err
+}
+
+// PausedUntil implements routing.SubjectReader.
+func (s *SubjectStore) PausedUntil(ctx context.Context, id monitor.ID) (time.Time, error) {
+	var until sql.NullTime
+	err := s.db.GetContext(ctx, &until, `SELECT max(paused_until) FROM monitors WHERE id = $1`, id)
+	return timeOrZero(until), wrapError(ctx, "read the pause of the monitor "+string(id), err)
 }
 
 // OpenSubjects implements routing.SubjectReader.

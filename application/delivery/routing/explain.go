@@ -35,6 +35,9 @@ type SubjectReader interface {
 	// ChannelSubject makes up an event of a channel of streams. Errors: *monitor.Error CHANNEL_NOT_FOUND.
 	ChannelSubject(ctx context.Context, channelID string, t event.Type) (notify.Subject, error)
 
+	// PausedUntil reads the end of the newest pause of a monitor (section 16.9). Zero: it has none, or does not exist.
+	PausedUntil(ctx context.Context, id monitor.ID) (time.Time, error)
+
 	// OpenSubjects reads all open incidents.
 	OpenSubjects(ctx context.Context) ([]notify.Subject, error)
 
@@ -107,6 +110,7 @@ type Explanation struct {
 
 	Subject      notify.Subject
 	Destinations map[string]notify.Destination // by ID; those of all routes
+	PausedUntil  time.Time                     // nobody looks at the stream until then, so that nothing begins; zero: somebody does, or the event has happened
 }
 
 // Explainer says where events and incidents go.
@@ -135,7 +139,15 @@ func (e *Explainer) Explain(ctx context.Context, q Question) (Explanation, error
 	if at.IsZero() {
 		at = e.now()
 	}
-	return Explanation{routes.Explain(subject, at), subject, routes.Destinations}, nil
+	explained := Explanation{Explanation: routes.Explain(subject, at), Subject: subject, Destinations: routes.Destinations}
+	if q.EventID != "" || subject.MonitorID == "" {
+		return explained, nil
+	}
+	until, err := e.subjects.PausedUntil(ctx, subject.MonitorID)
+	if until.After(at) {
+		explained.PausedUntil = until
+	}
+	return explained, err
 }
 
 func (e *Explainer) subject(ctx context.Context, q Question) (notify.Subject, error) {

@@ -136,6 +136,7 @@ export interface Explanation {
   })[];
   silences: { silence_id: string; until: string | null; reasons: Reason[] }[];
   destinations: { destination_id: string; name: string; route_id: string; delay_sec: number; silenced: boolean }[];
+  paused_until: string | null; // nobody looks at the stream until then
 }
 
 const segment = encodeURIComponent;

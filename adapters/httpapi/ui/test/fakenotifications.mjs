@@ -78,10 +78,11 @@ export function fillNotifications(gateway) {
       state.routes = [...routes.map((wanted) => state.routes.find((r) => r.route_id === wanted)), last];
       return { routes: state.routes };
     },
-    "POST /api/v1/routes/explain": () => ({
+    "POST /api/v1/routes/explain": (sent) => ({
       routes: state.routes.map((r, i) => ({ route_id: r.route_id, name: r.name, result: i === 1 ? "not_matched" : "matched", reasons: i === 1 ? reasons : [], destinations: i === 0 ? [hook] : [] })),
       silences: [],
       destinations: [{ destination_id: id(1, 1), name: "Slack #live-ops", route_id: id(2, 3), delay_sec: 0, silenced: false }],
+      paused_until: sent.monitor_id ? ago(-3600) : null,
     }),
   };
   for (const d of state.destinations) {

@@ -5,8 +5,9 @@ import { text, type NotificationWords } from "../i18n";
 import { nameOf } from "../names";
 import { routes as api, type Explanation, type Reason } from "../notifications";
 import { useRead } from "../read";
+import { now } from "../store";
 import { namedOf } from "../streamnames";
-import { wholeDuration } from "../time";
+import { clockDay, wholeDuration } from "../time";
 import { changes, type Routing } from "../routing";
 import { say } from "./Form";
 import { Glyph } from "./Glyph";
@@ -102,11 +103,11 @@ function Answer({ words, routing, of }: { words: NotificationWords; routing: Rou
       <ul class="reasons">
         {of.destinations.map((d) => (
           <li key={d.destination_id}>
-            <Glyph name={d.silenced ? "mute" : "send"} />
+            <Glyph name={of.paused_until ? "pause" : d.silenced ? "mute" : "send"} />
             <b class="wrap" dir="auto">
               {d.name}
             </b>
-            <span>{d.silenced ? words.silenced : d.delay_sec > 0 ? words.after(wholeDuration(d.delay_sec)) : words.atOnce}</span>
+            <span>{of.paused_until ? words.paused(clockDay(of.paused_until, now.peek())) : d.silenced ? words.silenced : d.delay_sec > 0 ? words.after(wholeDuration(d.delay_sec)) : words.atOnce}</span>
           </li>
         ))}
         {untold(of).map((d) => (

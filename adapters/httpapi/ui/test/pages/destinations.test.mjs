@@ -150,6 +150,8 @@ test("it says where an incident would be told, and why not elsewhere", () =>
     await card.getByText("Slack #live-ops").waitFor();
     await card.getByText("at once").waitFor();
     await card.getByRole("listitem").filter({ hasText: "Night hook" }).getByText("not told. A webhook goes by how it begins: severity is 1, wanted 2").waitFor();
+    await card.getByRole("combobox", { name: "Stream", exact: true }).selectOption({ label: "Channel 2" });
+    await card.getByText(/^paused: nobody looks until .*\d\d:\d\d/).waitFor();
   }));
 
 test("a silence until recovery names one stream, and one that stands can be ended", () =>

@@ -150,6 +150,7 @@ export const notifications = {
   notReached: "not reached: a route before ended it",
   criteria: { label: (name: string) => `label ${name}`, windows: "time", hints: "hint", events: "event", conditions: "condition", min_severity: "severity", max_severity: "severity", monitors: "stream" },
   reason: (criterion: string, wanted: string, got: string, ok: boolean) => (ok ? `${criterion} is ${got}` : `${criterion} is ${got || "nothing"}, wanted ${wanted}`),
+  paused: (until: string) => `paused: nobody looks until ${until}`,
   silenced: "held back by a silence",
   notTold: "not told. A webhook goes by how it begins:",
   told: "Told",

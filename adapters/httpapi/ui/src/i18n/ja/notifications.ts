@@ -152,6 +152,7 @@ export const notifications: NotificationWords = {
   notReached: "照合しない（前のルートで終了）",
   criteria: { label: (name) => `ラベル${name}`, windows: "時間帯", hints: "予兆", events: "イベント", conditions: "内容", min_severity: "重大度", max_severity: "重大度", monitors: "配信" },
   reason: (criterion, wanted, got, ok) => (ok ? `${criterion}は${got}` : `${criterion}は${got || "なし"}（条件：${wanted}）`),
+  paused: (until) => `監視を一時停止中（${until}まで）`,
   silenced: "ミュート中",
   notTold: "通知されません（Webhookは発生時の内容で判定）：",
   told: "通知先",
