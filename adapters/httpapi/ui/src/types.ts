@@ -143,6 +143,7 @@ export interface Monitor {
   callback_url?: null; // routes alone tell somebody; left out: it has one
   untold?: boolean; // routes alone, and none leads its alerts to anybody
   channel_id?: string; // that has found or adopted it
+  owner?: string; // the file that keeps it
 }
 
 // Alert has the numbers that made the event of a condition's newest episode.
@@ -387,6 +388,7 @@ export interface Channel {
   metadata: Metadata;
   labels: Labels;
   cookie_jar: string | null;
+  owner?: string; // the file that keeps it
   created_at: string;
   stopped_at: string | null;
   reading: {

@@ -27,7 +27,7 @@ export const streams = (title) => [
 
 export function channel(n, more = {}) {
   return {
-    channel_id: channelID.slice(0, -1) + n, channel_url: `https://www.youtube.com/@channel${n}`, source_id: "UCabcdefghijklmnopqrstuv", handle: `@channel${n}`, title: `Channel ${n}`,
+    channel_id: channelID.slice(0, -1) + n, channel_url: `https://www.youtube.com/@channel${n}`, source_id: "UCabcdefghijklmnopqrstuv", owner: "live-ops", handle: `@channel${n}`, title: `Channel ${n}`,
     config: { ...monitor(1).config, preset: "music", on_callback_failure: "continue", detectors: { made_up: { threshold_sec: 60, above_db: -12 } } },
     metadata: { team: "night" }, cookie_jar: null, created_at: at(-90_000), stopped_at: null,
     reading: { read_at: at(-200), by: "browse", next_at: at(250), failures: 0, failing_since: null, failure: null, last_error: null, unreadable_since: null },

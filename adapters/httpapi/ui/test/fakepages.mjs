@@ -50,6 +50,7 @@ export function fill(gateway) {
   const rendition = (height, bandwidth, state, age) => ({ height, bandwidth, state, looked_at: age === null ? null : at(-age) });
   watched.health.renditions = [rendition(1080, 4_500_000, "ok", 200), rendition(720, 2_800_000, "black", 20), rendition(480, 0, "gone", 20), rendition(0, 0, "unknown", null)];
   watched.ingest = ingest;
+  watched.owner = "live-ops";
   const [black] = incident(2).conditions;
   gateway.incidents.set(incident(2).incident_id, incident(2, { conditions: [black, { ...black, name: "silent", alert: { event_id: null, at: at(-30), duration_sec: 30, threshold_sec: 30, criteria: null, reason: null, detail: null, cause: noAudio } }] }));
   gateway.evidence = [evidence(2)];

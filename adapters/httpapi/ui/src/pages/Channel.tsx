@@ -16,7 +16,7 @@ import { Glyph } from "../parts/Glyph";
 import { ErrorText } from "../parts/Name";
 import { nextReading, ReadingWord } from "../parts/Reading";
 import { References } from "../parts/References";
-import { Facts, rulesOf, timeOrNone, type Fact } from "../parts/Watching";
+import { Facts, keptBy, rulesOf, timeOrNone, type Fact } from "../parts/Watching";
 import { useRead } from "../read";
 import { running } from "../registration";
 import { changed, changes } from "../routing";
@@ -144,6 +144,7 @@ function How({ of }: { of: Data }) {
     [monitor.detectors, names.join(text.value.common.listComma) || monitor.none],
     [monitor.registered, timeOrNone(of.created_at)],
     ...(of.source_id ? [[words.id, of.source_id, true] as Fact] : []),
+    ...keptBy(of),
   ];
   return (
     <section class="card" aria-labelledby="how-title">
@@ -154,6 +155,7 @@ function How({ of }: { of: Data }) {
       <ChangeForm
         title={words.changeTitle}
         hint={words.changeHint}
+        owner={of.owner}
         config={config}
         metadata={of.metadata}
         labels={of.labels ?? {}}

@@ -18,6 +18,7 @@ export const changing = signal(false);
 interface Props {
   title: string;
   hint: string;
+  owner?: string; // the file that keeps it
   config: Config;
   metadata: Metadata;
   labels: Labels;
@@ -28,7 +29,7 @@ interface Props {
 }
 
 // ChangeForm changes how something is watched. Only what a person changed is saved.
-export function ChangeForm({ title, hint, config, metadata, labels, takes, plan, children, save }: Props) {
+export function ChangeForm({ title, hint, owner, config, metadata, labels, takes, plan, children, save }: Props) {
   const words = text.value.monitor;
   const dialog = useRef<HTMLDialogElement>(null);
   const opened = useRef<FormData | null>(null);
@@ -60,6 +61,11 @@ export function ChangeForm({ title, hint, config, metadata, labels, takes, plan,
           <div>
             <h2 id="change-title">{title}</h2>
             <p class="hint dim">{hint}</p>
+            {owner && (
+              <p class="hint" dir="auto">
+                {words.byFile(owner)}
+              </p>
+            )}
           </div>
           <Refused of={state} />
           <div class="form-grid">

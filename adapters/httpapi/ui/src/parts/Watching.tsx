@@ -31,6 +31,9 @@ export function rulesOf(c: Config): Fact[] {
   ];
 }
 
+// keptBy is the row of the file that keeps something; empty: none does.
+export const keptBy = ({ owner }: { owner?: string }): Fact[] => (owner ? [[text.value.monitor.file, text.value.monitor.byFile(owner)]] : []);
+
 export const timeOrNone = (at: string | null): string => (at ? `${clockDay(at, now.peek())} ${zone.value}` : text.value.monitor.none);
 
 // Watching says by which rules a monitor watches, and changes them.
@@ -45,6 +48,7 @@ export function Watching({ monitor }: { monitor: Monitor }) {
     ...(c.scheduled_end_time ? [[words.plannedEnd, timeOrNone(c.scheduled_end_time)] as Fact] : []),
     [words.registered, timeOrNone(monitor.created_at)],
     [words.id, monitor.monitor_id, true],
+    ...keptBy(monitor),
   ];
   return (
     <section class="card" aria-labelledby="how-title">
@@ -62,6 +66,7 @@ export function Watching({ monitor }: { monitor: Monitor }) {
       <ChangeForm
         title={words.changeTitle}
         hint={words.changeHint}
+        owner={monitor.owner}
         config={c}
         metadata={monitor.metadata}
         labels={monitor.labels}

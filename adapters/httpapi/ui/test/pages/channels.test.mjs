@@ -123,7 +123,10 @@ test("a route names events of channels, and an explanation asks about a channel"
 
 test("a change of how streams are watched sends only what differs", () =>
   channels(`/channels/${channelID}`, async (page, state) => {
+    const kept = "Kept in the file of live-ops. The next “stream-monitor apply” undoes what is changed here.";
+    await page.getByRole("definition").getByText(kept).waitFor();
     await page.getByRole("button", { name: "Change" }).click();
+    await page.getByRole("dialog").getByText(kept).waitFor();
     await page.getByLabel("Black: alert after, s").fill("15");
     await page.locator("summary", { hasText: "Further detectors" }).click();
     await page.getByLabel("Made-up sound").uncheck();

@@ -219,7 +219,10 @@ test("a change of thresholds sends only what differs", () =>
     let change;
     gateway.routes.set(`PATCH /api/v1/monitors/${id}`, (sent) => ((change = sent), [200, gateway.monitors.get(id)]));
     await page.goto(gateway.url + pages.monitor);
+    const kept = "Kept in the file of live-ops. The next “stream-monitor apply” undoes what is changed here.";
+    await page.getByRole("definition").getByText(kept).waitFor();
     await page.getByRole("button", { name: "Change" }).first().click();
+    await page.getByRole("dialog").getByText(kept).waitFor();
     await page.getByLabel("Black: alert after, s").fill("15");
     await page.getByRole("button", { name: "Save" }).click();
     await page.locator("dialog[open]").waitFor({ state: "detached" });

@@ -86,6 +86,8 @@ export const monitor = {
   alerts: "Alerts",
   saw: "Watched",
   none: "none",
+  file: "File",
+  byFile: (owner: string) => `Kept in the file of ${owner}. The next “stream-monitor apply” undoes what is changed here.`,
   changeTitle: "Change how it is watched",
   changeHint: "The worker adopts it within about 10 s, without a gap in the watch.",
   unchanged: "left as it is; it is never shown",

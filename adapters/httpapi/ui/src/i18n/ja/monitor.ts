@@ -88,6 +88,8 @@ export const monitor: Words["monitor"] = {
   alerts: "アラート",
   saw: "確認した時間",
   none: "なし",
+  file: "ファイル",
+  byFile: (owner) => `${owner}のファイルで管理しています。ここでの変更は、次の「stream-monitor apply」で元に戻ります。`,
   changeTitle: "監視の設定を変更",
   changeHint: "変更は約10秒以内に、監視を止めずに反映されます。",
   unchanged: "変更しない（現在の値は表示されません）",
