@@ -83,6 +83,26 @@ export interface Route {
 
 export type RouteChange = Partial<Pick<Route, "name" | "match" | "windows" | "destinations" | "on_duty" | "delay_sec" | "repeat_sec" | "continue">>;
 
+const entries = (of: Record<string, string> = {}) => Object.entries(of).map((entry) => entry.join("\n"));
+const lists = (m: Match) => [m.events, m.conditions, m.monitors].map((list: string[] = []) => list);
+
+// includes reports whether a match selects all that another one does.
+function includes(wide: Match, narrow: Match): boolean {
+  const hints = [wide.hints ?? [], narrow.hints ?? []] as const;
+  return (
+    (wide.min_severity ?? 0) <= (narrow.min_severity ?? 0) &&
+    lists(wide).every((list, i) => list.length === 0 || (lists(narrow)[i]!.length > 0 && lists(narrow)[i]!.every((one) => list.includes(one)))) &&
+    entries(wide.metadata).every((one) => entries(narrow.metadata).includes(one)) &&
+    entries(wide.labels).every((one) => entries(narrow.labels).includes(one)) &&
+    (hints[0].length > 0) === (hints[1].length > 0) &&
+    hints[1].every((kind) => hints[0].includes(kind))
+  );
+}
+
+// endingBefore is the route that ends the search before one, at any time and for all that this matches. The default route always serves whoever is on duty.
+export const endingBefore = (all: readonly Route[], at: number): Route | undefined =>
+  all[at]!.default ? undefined : all.slice(0, at).find((r) => !r.continue && r.windows.length === 0 && includes(r.match, all[at]!.match));
+
 export type { Weekday, Window } from "./duty";
 export const weekdays: readonly Weekday[] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 

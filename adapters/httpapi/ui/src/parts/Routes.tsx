@@ -1,6 +1,6 @@
 import { run } from "../actions";
 import { text, type NotificationWords } from "../i18n";
-import { moved, routes as api, type Match, type Route } from "../notifications";
+import { endingBefore, moved, routes as api, type Match, type Route } from "../notifications";
 import { nameOf } from "../names";
 import { namedOf } from "../streamnames";
 import { wholeDuration } from "../time";
@@ -33,6 +33,7 @@ export function Routes({ words, routing }: { words: NotificationWords; routing: 
 
 function Row({ words, routing, of, place }: { words: NotificationWords; routing: Routing; of: Route; place: number }) {
   const named = (id: string) => routing.destinations.find((d) => d.destination_id === id)?.name ?? id;
+  const ends = endingBefore(routing.routes, place);
   const movable = routing.routes.filter((r) => !r.default);
   const move = (by: -1 | 1) =>
     void run(async () => {
@@ -52,6 +53,14 @@ function Row({ words, routing, of, place }: { words: NotificationWords; routing:
             <Glyph name="waiting" /> {windowText(words, window)}
           </span>
         ))}
+        {ends && (
+          <span class="word is-warning">
+            <Glyph name="warning" />
+            <span class="wrap" dir="auto">
+              {words.neverReached(ends.name)}
+            </span>
+          </span>
+        )}
       </span>
       <Glyph name="arrow" />
       <span class="tags">

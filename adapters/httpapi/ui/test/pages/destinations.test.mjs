@@ -102,6 +102,12 @@ test("a test says what the provider answered, and states say what is wrong", () 
 
 test("routes are put into another order, and the default one stays last and has no name to change", () =>
   told(async (page, state) => {
+    state.routes.splice(2, 0, { ...route(9), name: "new", match: state.routes[1].match });
+    Object.assign(state.routes[1], { continue: false, windows: [] });
+    await page.reload();
+    await page.getByRole("listitem").filter({ hasText: "new" }).getByText(/^never reached: “.*” ends the search before it$/).waitFor();
+    state.routes.splice(2, 1);
+    await page.reload();
     await page.getByRole("button", { name: "Later: automation" }).click();
     const sent = await sentTo(state, "PUT /api/v1/routes/order");
     assert.deepEqual(sent.routes, [route(2).route_id, route(1).route_id]);

@@ -45,6 +45,7 @@ export const notifications = {
   every: (duration: string) => `again every ${duration}`,
   goesOn: "and on",
   isDefault: "default",
+  neverReached: (route: string) => `never reached: “${route}” ends the search before it`,
   nobody: "nobody",
   up: "Earlier",
   down: "Later",

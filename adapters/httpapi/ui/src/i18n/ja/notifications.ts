@@ -46,6 +46,7 @@ export const notifications: NotificationWords = {
   after: (duration) => `${duration}後（誰も対応していない場合）`,
   every: (duration) => `${duration}ごとに再通知`,
   goesOn: "続ける",
+  neverReached: (route) => `到達しません：その前の「${route}」で照合が終わります`,
   isDefault: "既定",
   nobody: "なし",
   up: "上へ",
