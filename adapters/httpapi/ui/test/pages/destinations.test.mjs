@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { barriers, dialogLooks, open } from "../browser.mjs";
+import { barriers, looks, open } from "../browser.mjs";
 import { incident, monitor } from "../fakegateway.mjs";
 import { destination, fillNotifications, route, silence } from "../fakenotifications.mjs";
 
@@ -272,7 +272,7 @@ test("the wall says who is on duty, and that everything is silenced, and so does
   ));
 
 const forms = { "en-GB": ["Add a route", "Only severe at night", "Put on duty", "Change the plan"], "ja-JP": ["ルートを追加", "夜間は重大なものだけ", "当番を交代", "予定を変更"] };
-for (const look of dialogLooks) {
+for (const look of looks) {
   test(`no form has a barrier: ${look.colorScheme}, ${look.viewport.width} px, ${look.locale}`, () =>
     told(async (page) => {
       for (const name of forms[look.locale]) {

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { barriers, dialogLooks, open } from "../browser.mjs";
+import { barriers, looks, open } from "../browser.mjs";
 import { fillNotifications } from "../fakenotifications.mjs";
 import { fill, id } from "../fakepages.mjs";
 
 const words = { "en-GB": { stop: "Stop watching", cancel: "Cancel" }, "ja-JP": { stop: "監視を終了", cancel: "キャンセル" } };
 
-for (const look of dialogLooks) {
+for (const look of looks) {
   test(`a question has no barrier and does nothing unless it is answered by its verb: ${look.colorScheme}, ${look.viewport.width} px, ${look.locale}`, () =>
     open(fill, async (page, gateway) => {
       const { stop, cancel } = words[look.locale];
