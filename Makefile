@@ -119,7 +119,7 @@ check: $(LINT) ## check a change before its commit: build, vet, lint what is new
 	@test/tools/check.sh $(LINT) $(UNIT)
 
 .PHONY: test
-test: tools ui $(VERSITYGW) ## run every test, the acceptance timelines and the dashboard included (9 minutes)
+test: tools ui $(VERSITYGW) ## run every test, the acceptance timelines and the dashboard included (11 minutes)
 	@test/tools/install.sh browser
 	$(TEST) $(DASHBOARD) $(ALL)
 
