@@ -34,9 +34,11 @@ for (const look of looks) {
       assert.equal(stopped, 0);
       await page.goto(`${gateway.url}/monitors/${id}`);
       await button.dblclick(); // one question
+      const answered = page.waitForResponse((r) => r.request().method() === "DELETE");
       await question.getByRole("button", { name: stop }).click();
       await gone();
       await page.waitForFunction(() => !document.querySelector("dialog[open]"));
+      await answered;
       assert.equal(stopped, 1);
     }, look));
 }
