@@ -24,7 +24,7 @@ func (e *Env) Survive(t *testing.T, d Disruption) {
 	s := e.Watch(t, Video{Threshold: DisruptionThreshold})
 	s.WaitChecks(2, 30*time.Second)
 	s.GoBlack()
-	s.WaitChecks(3, 30*time.Second)
+	s.Eventually(t, 30*time.Second, "the gateway knows that it is black", func() bool { return s.Health("video") == "black" })
 	d.Do(t, s)
 	since := time.Now()
 	s.WaitChecks(1, d.Within)
