@@ -81,8 +81,8 @@ func (reg *Registrar) updateBatch(ctx context.Context, requests []Request, owner
 	return results, nil
 }
 
-// isLater reports whether a request is about a broadcast after that of an ended monitor: its planned start has been moved to a time
-// after the end.
+// isLater reports whether a request is about a broadcast after that of an ended monitor, because its start is planned after that
+// end.
 func isLater(r Request, ended monitor.Monitor) bool {
 	start := r.Config.ScheduledStartTime
 	return start != nil && start.After(ended.EndedAt) && !sameTime(start, ended.Config.ScheduledStartTime)

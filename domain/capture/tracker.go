@@ -101,8 +101,8 @@ func (t *Tracker) handleEvent(now time.Time, e event.Event) (jobs []Job) {
 	return jobs
 }
 
-// Pause ends all captures, because nobody looks at the stream any more (section 16.9): those of alerts with the media that are there,
-// of which nothing more is fetched, and the others without a trace.
+// Pause ends all captures, because nobody looks at the stream any more (section 16.9). Captures of alerts are made of the media
+// that are there, and nothing more is fetched for them. The others leave no trace.
 func (t *Tracker) Pause() (jobs []Job) {
 	for _, p := range t.episodes {
 		step := Discard

@@ -72,7 +72,7 @@ type Current struct {
 	Lanes map[Lane]Open // empty: no report was accepted yet, or the monitor has ended
 	Seen  time.Time     // of the newest accepted report; zero: none
 
-	// PausedUntil is the end of the newest pause, which may have passed; zero: there was none.
+	// PausedUntil is the end of the newest pause, which may have passed; zero: nobody has ever paused it.
 	PausedUntil time.Time
 }
 

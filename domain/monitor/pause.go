@@ -10,7 +10,7 @@ import (
 // MaxPause is how far ahead the end of a pause may be.
 const MaxPause = 7 * 24 * time.Hour
 
-// Pause is a time in which nobody looks at the stream of an active monitor (section 16.9). The zero value is none.
+// Pause is a time in which nobody looks at the stream of an active monitor (section 16.9). The zero value means that it is watched.
 type Pause struct {
 	Until time.Time
 	By    string // who asked for it; empty: unknown
@@ -25,8 +25,8 @@ func CheckPause(until, now time.Time) error {
 		until.UTC().Format(time.RFC3339), now.Add(MaxPause).UTC().Format(time.RFC3339))
 }
 
-// PauseReport returns the report that a gateway makes in place of the worker when a pause begins or is ended: nobody looks, or
-// nothing is known yet, from at on.
+// PauseReport returns the report that a gateway makes in place of the worker when a pause begins or is ended. It says that nobody
+// looks from at on, or that nothing is known yet.
 func (m Monitor) PauseReport(at time.Time) Report {
 	r := Report{At: at, Health: m.Health, Visibility: &m.Visibility}.InPause(at)
 	r.Paused = !m.Pause.Until.IsZero()

@@ -10,8 +10,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/trouble"
 )
 
-// TestAPauseEndsAtAnInstant shows that a change of summer time changes no pause: an hour that is skipped or comes twice is one
-// instant each time, by its offset.
+// TestAPauseEndsAtAnInstant shows that a change of summer time changes no pause. The offset makes each hour one instant, also one
+// that is skipped or comes twice.
 func TestAPauseEndsAtAnInstant(t *testing.T) { // section 16.9
 	for _, c := range []struct {
 		name, now, until string

@@ -245,8 +245,8 @@ func (e Explanation) For(n int, d Destination) RouteExplanation {
 }
 
 // Explain says where an event or an incident goes now. An event with conditions is
-// followed as the incident that it belongs to, too, and an incident as the events that begin
-// its conditions, each with the severity of the beginning. A route then counts as matched if it gets any of them. Its reasons are those
+// followed as its incident, too. An incident is followed as the events that begin its
+// conditions, too, each with the severity of its beginning. A route then counts as matched if it gets any of them. Its reasons are those
 // of the one that came furthest. That a channel can be read again goes where routes lead what it ends.
 func (r Routing) Explain(s Subject, now time.Time) (e Explanation) {
 	if s.EventType == event.ChannelReadable {

@@ -37,7 +37,7 @@ func (w *Watcher) handleOfficialState(o OfficialState) {
 }
 
 // officialUntil returns until when the official API answers the regular question; zero: it does not. It does so
-// while it agrees with the last question that was answered. Where it learns of starts late, it does so only until OfficialCheck after that.
+// while it agrees with the last question that was answered. If it learns of starts late, it does so only until OfficialCheck after that.
 func (p planner) officialUntil() time.Time {
 	o, r := p.state.Official, p.state.Resolve
 	if o.Status != p.state.Stream || o.Status == monitor.StreamUnknown || r.Failures > 0 {

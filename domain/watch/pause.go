@@ -6,9 +6,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/instant"
 )
 
-// A paused stream is not looked at until Rules.PausedUntil (section 16.9). What was open when the pause began has ended, without
-// an event: nobody sees its end. What is known of the stream itself stays, so that its start is told once. After the pause the
-// watch goes on as after a time in which nobody watched; what is bad then begins then.
+// A paused stream is not looked at until Rules.PausedUntil (section 16.9). The pause ends what was open, without an event, because
+// nobody sees its end. The state of the stream itself stays known, so that its start is told once. After the pause the watch goes
+// on as after a time in which nobody watched: trouble that is there then begins then.
 
 // followPause begins and ends the pause. It reports whether the stream is paused: no observation counts then.
 func (w *Watcher) followPause() bool {
@@ -53,8 +53,8 @@ func (s *state) endPause(now time.Time) {
 // pauseTask returns the only task of a paused stream.
 func (w *Watcher) pauseTask() Task { return Task{Kind: TaskWake, At: w.rules.PausedUntil} }
 
-// givenUpAt returns when a reservation is given up without an answer: blindLimit after the question that its expiry makes
-// due, which is asked only once somebody looks; zero: never.
+// givenUpAt returns when a reservation is given up without an answer; zero: never. That is blindLimit after the question that its
+// expiry makes due. In a pause that question waits.
 func (p planner) givenUpAt() time.Time {
 	at := p.expiresAt()
 	if at.IsZero() {

@@ -29,7 +29,7 @@ func TimeOrNull(t time.Time, zone *time.Location) *time.Time {
 	return new(Time(t, zone))
 }
 
-// NoCallback is the callback_url of answers: null if there is none, and left out by omitempty if there is one, which nobody is shown.
+// NoCallback is the callback_url of answers. True is null. False is left out by omitempty, because nobody is shown a callback.
 type NoCallback bool
 
 // MarshalJSON implements json.Marshaler.

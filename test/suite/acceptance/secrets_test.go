@@ -38,8 +38,8 @@ import (
 // hidden are values that may be seen nowhere but where they belong, by what they are.
 type hidden map[string]string
 
-// search fails the test if a text has a value: as it is, in the encodings of URLs and Authorization, or in hexadecimal, as the
-// database shows bytes.
+// search fails the test if a text has a value, also in the encodings of URLs and Authorization. The database shows bytes in
+// hexadecimal, so that is searched for, too.
 func (h hidden) search(t *testing.T, where string, text []byte) {
 	t.Helper()
 	for what, value := range h {

@@ -445,7 +445,7 @@ func TestStreamsOfAFileAreStoppedOnlyIfThatIsMeant(t *testing.T) { // section 19
 	}
 	s.expect(few, applier.Options{Prune: true, DryRun: true}, lines, "dry run: 3 changes would be made; nothing was stored")
 	s.expect(few, applier.Options{Prune: true, Yes: true}, lines, "3 changes made")
-	// What the file gets back is registered again.
+	// The file gets them back, and registers them again.
 	s.expect(evening, applier.Options{}, `
 + channel "https://www.youtube.com/@example"
 + monitor "https://www.youtube.com/watch?v=BBBBBBBBBBB"

@@ -17,8 +17,8 @@ import (
 )
 
 // Export writes the file of what the gateway has, but for what other files keep (section 19.8). Applied to the same gateway, it
-// changes nothing; what no file keeps, it then adopts. It has no secret: those stay as they are. What is left out is said
-// on messages. Errors: a call failed, or out.
+// changes nothing; what no file keeps, it then adopts. It has no secret: those stay as they are. It names on messages
+// what it leaves out. Errors: a call failed, or out.
 func Export(ctx context.Context, gateway Gateway, owner string, out, messages io.Writer) error {
 	e := &exporter{owner: owner, left: map[string]int{}}
 	if err := e.current.read(ctx, patient{gateway, messages}, ""); err != nil {
@@ -277,7 +277,7 @@ func callbackOf(w watched) yamlField {
 }
 
 // configOf returns the fields of a configuration that differ from the defaults, or from those of its preset. Secrets are there as
-// answers have them: null as a header field, "set" as a token URL. What is secret beside these is a comment.
+// answers have them: null as a header field, "set" as a token URL. Other secrets are comments.
 func configOf(w watched) (config map[string]json.RawMessage, comments []string) {
 	var c monitor.Config
 	if json.Unmarshal(w.Config, &config) != nil || json.Unmarshal(w.Config, &c) != nil {

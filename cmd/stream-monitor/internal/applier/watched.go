@@ -17,8 +17,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// watchedList is one of the two lists of registrations: what the API calls it, the field that tells an element from the others, and
-// how a message names one.
+// watchedList is one of the two lists of registrations. It has the name that the API gives it, the field that identifies an
+// element, and the noun of messages.
 type watchedList struct{ name, field, noun string }
 
 var (
@@ -38,7 +38,7 @@ type Registration struct {
 	Body json.RawMessage
 }
 
-// readRegistrations reads the elements of a list. What they have beside their URL is for the gateway to judge.
+// readRegistrations reads the elements of a list. It checks their URL alone; the gateway judges the rest.
 func readRegistrations(p *Problems, list watchedList, given []json.RawMessage, lookup func(string) (string, bool)) (all []Registration) {
 	seen := map[string]bool{}
 	for n, raw := range given {
