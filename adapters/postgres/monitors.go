@@ -182,7 +182,7 @@ func (s *MonitorStore) EndedOf(ctx context.Context, owner string, streams []moni
 	return ended, wrapError(ctx, "read what has ended of "+owner, err)
 }
 
-// Get implements monitors.MonitorGetter and supervisor.Store.
+// Get implements monitors.MonitorGetter, supervisor.Store and routing.SubjectReader.
 func (s *MonitorStore) Get(ctx context.Context, id monitor.ID) (monitor.Monitor, error) {
 	m, err := s.db.readMonitor(ctx, s.db, id)
 	return m, wrapError(ctx, "read "+string(id), err)

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"time"
 
 	"github.com/lib/pq"
 
@@ -19,8 +18,6 @@ import (
 
 // SubjectStore reads what routes are explained for (section 19.2).
 type SubjectStore struct{ db *database }
-
-var _ routing.SubjectReader = (*SubjectStore)(nil)
 
 const selectSubject = `SELECT ` + incidentColumns + `, m.metadata_text, m.labels FROM incidents i JOIN monitors m ON m.id = i.monitor_id`
 
@@ -75,15 +72,6 @@ func (s *SubjectStore) channelEventSubject(ctx context.Context, eventID string) 
 	return subject, err
 }
 
-// MonitorSubject implements routing.SubjectReader.
-func (s *SubjectStore) MonitorSubject(ctx context.Context, id monitor.ID) (notify.Subject, error) {
-	m, err := (&MonitorStore{s.db}).Get(ctx, id)
-	if err != nil {
-		return notify.Subject{}, err
-	}
-	return notify.Subject{MonitorID: id, Metadata: notify.FlattenMetadata(m.Metadata), Labels: m.Labels}, nil
-}
-
 // ChannelSubject implements routing.SubjectReader.
 func (s *SubjectStore) ChannelSubject(ctx context.Context, channelID string, t event.Type) (notify.Subject, error) {
 	return s.channelSubject(ctx, channelID, channel.Event{Type: t})
@@ -109,13 +97,6 @@ func (s *SubjectStore) IncidentSubject(ctx context.Context, incidentID string) (
 	}
 	i, err := row.toStreamIncident()
 	return i.Subject(), err
-}
-
-// PausedUntil implements routing.SubjectReader.
-func (s *SubjectStore) PausedUntil(ctx context.Context, id monitor.ID) (time.Time, error) {
-	var until sql.NullTime
-	err := s.db.GetContext(ctx, &until, `SELECT max(paused_until) FROM monitors WHERE id = $1`, id)
-	return timeOrZero(until), wrapError(ctx, "read the pause of the monitor "+string(id), err)
 }
 
 // OpenSubjects implements routing.SubjectReader.

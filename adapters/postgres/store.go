@@ -57,8 +57,9 @@ var (
 	_ ingests.LoginStore           = (*Store)(nil)
 	_ ingests.Store                = (*Store)(nil)
 
-	_ routing.Store  = (*Store)(nil)
-	_ opinions.Store = (*Store)(nil)
+	_ routing.Store         = (*Store)(nil)
+	_ routing.SubjectReader = (*Store)(nil)
+	_ opinions.Store        = (*Store)(nil)
 
 	_ keyring.Store      = (*Store)(nil)
 	_ keyring.AuditStore = (*Store)(nil)

@@ -29,14 +29,11 @@ type SubjectReader interface {
 	// IncidentSubject reads an incident. Errors: *monitor.Error incident.NotFound.
 	IncidentSubject(ctx context.Context, incidentID string) (notify.Subject, error)
 
-	// MonitorSubject has the metadata and labels of a monitor. Errors: *monitor.Error NotFound.
-	MonitorSubject(ctx context.Context, id monitor.ID) (notify.Subject, error)
+	// Get reads a monitor. Errors: *monitor.Error NotFound.
+	Get(ctx context.Context, id monitor.ID) (monitor.Monitor, error)
 
 	// ChannelSubject makes up an event of a channel of streams. Errors: *monitor.Error CHANNEL_NOT_FOUND.
 	ChannelSubject(ctx context.Context, channelID string, t event.Type) (notify.Subject, error)
-
-	// PausedUntil reads the end of the newest pause of a monitor (section 16.9). Zero: it has none, or does not exist.
-	PausedUntil(ctx context.Context, id monitor.ID) (time.Time, error)
 
 	// OpenSubjects reads all open incidents.
 	OpenSubjects(ctx context.Context) ([]notify.Subject, error)
@@ -143,9 +140,9 @@ func (e *Explainer) Explain(ctx context.Context, q Question) (Explanation, error
 	if q.EventID != "" || subject.MonitorID == "" {
 		return explained, nil
 	}
-	until, err := e.subjects.PausedUntil(ctx, subject.MonitorID)
-	if until.After(at) {
-		explained.PausedUntil = until
+	m, err := e.subjects.Get(ctx, subject.MonitorID)
+	if m.Pause.Until.After(at) {
+		explained.PausedUntil = m.Pause.Until
 	}
 	return explained, err
 }
@@ -161,21 +158,22 @@ func (e *Explainer) subject(ctx context.Context, q Question) (notify.Subject, er
 	case q.EventType.OfChannel():
 		return channel.Channel{Template: channel.Template{Metadata: q.Metadata, Labels: q.Labels}}.Subject(channel.Event{Type: q.EventType}), nil
 	}
-	var s notify.Subject
+	metadata, labels := q.Metadata, q.Labels
 	if q.MonitorID != "" {
-		var err error
-		if s, err = e.subjects.MonitorSubject(ctx, q.MonitorID); err != nil {
-			return s, err
+		m, err := e.subjects.Get(ctx, q.MonitorID)
+		if err != nil {
+			return notify.Subject{}, err
+		}
+		if len(metadata) == 0 {
+			metadata = m.Metadata
+		}
+		if len(labels) == 0 {
+			labels = m.Labels
 		}
 	}
-	s.EventType, s.Conditions, s.Severity = q.EventType, q.Conditions, q.Severity
-	if len(q.Metadata) > 0 {
-		s.Metadata = notify.FlattenMetadata(q.Metadata)
-	}
-	if len(q.Labels) > 0 {
-		s.Labels = q.Labels
-	}
-	return s, nil
+	return notify.Subject{
+		EventType: q.EventType, Conditions: q.Conditions, Severity: q.Severity, MonitorID: q.MonitorID, Metadata: notify.FlattenMetadata(metadata), Labels: labels,
+	}, nil
 }
 
 // StormOf returns a storm with those of its incidents that the routes lead to a destination.
