@@ -74,18 +74,11 @@ func (reg *Registrar) updateBatch(ctx context.Context, requests []Request, owner
 		return nil, fmt.Errorf("read what has ended: %w", err)
 	}
 	for i, stream := range streams {
-		if m, is := ended[stream]; is && !results[i].Watched && !isLater(requests[i], m) {
+		if m, is := ended[stream]; is && !results[i].Watched && !m.EndedBefore(requests[i].Config.ScheduledStartTime) {
 			results[i] = BatchResult{Watched: true, Err: monitor.OfField("stream_url", monitor.EndedAlready(m.ID, m.Status))}
 		}
 	}
 	return results, nil
-}
-
-// isLater reports whether a request is about a broadcast after that of an ended monitor, because its start is planned after that
-// end.
-func isLater(r Request, ended monitor.Monitor) bool {
-	start := r.Config.ScheduledStartTime
-	return start != nil && start.After(ended.EndedAt) && !sameTime(start, ended.Config.ScheduledStartTime)
 }
 
 // CheckBatch returns what RegisterBatch would return now, but stores nothing and starts

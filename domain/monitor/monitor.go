@@ -70,6 +70,13 @@ func (m Monitor) LateBy() time.Duration {
 	return max(0, m.CreatedAt.Sub(*m.Config.ScheduledStartTime))
 }
 
+// EndedBefore reports whether a planned start is that of a broadcast after the one that an ended monitor has watched. It is false
+// for the start that the monitor had itself, and without a start (section 19.8).
+func (m Monitor) EndedBefore(start *time.Time) bool {
+	own := m.Config.ScheduledStartTime
+	return start != nil && start.After(m.EndedAt) && (own == nil || !start.Equal(*own))
+}
+
 // Held returns how long after its insertion only the registering gateway may start a new
 // monitor. It is 0 for a monitor that is reserved until its scheduled start
 // (decision A10), and for one that is no reservation.
