@@ -5,14 +5,18 @@ const size = 64;
 let wanted = ""; // the newest drawing; an older one that ends later is dropped
 let shown = "";
 
-// drawFavicon may be called often: it draws when something changes. lost: the number is as of then.
+// drawFavicon may be called often: it draws when something changes. lost: the number is as of then. A gateway that is away does not
+// give the picture: that is an error, and the same may be drawn again.
 export async function drawFavicon(count: number, lost: boolean): Promise<void> {
   const drawing = `${count} ${lost}`;
   if (wanted === drawing) return;
   wanted = drawing;
   const picture = new Image();
   picture.src = icon;
-  await picture.decode();
+  await picture.decode().catch((error: unknown) => {
+    wanted = "";
+    throw error;
+  });
   const canvas = document.createElement("canvas");
   canvas.width = canvas.height = size;
   const c = canvas.getContext("2d");

@@ -50,7 +50,7 @@ export function startTitle(): void {
     const [count, lost] = [unowned.value, heardAt.value > 0 && !isLive.value];
     if (count === 0 && !lost && !drawn) return; // the icon is as it came
     drawn = true;
-    import("./favicon").then((m) => m.drawFavicon(count, lost), () => {}); // a gateway that is away gives none; the next change asks again
+    import("./favicon").then((m) => m.drawFavicon(count, lost)).catch(() => {}); // a gateway that is away gives none; the next change asks again
   });
 }
 

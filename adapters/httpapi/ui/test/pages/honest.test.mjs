@@ -42,6 +42,18 @@ test("a gateway that hangs raises no error, and is noticed within 15 s", () =>
     await live(page);
   }));
 
+test("an icon that a gateway which is away does not give raises no error, and is drawn later", () =>
+  open(fill, async (page, gateway) => {
+    await live(page);
+    const asked = page.waitForEvent("requestfailed", (r) => r.url().endsWith(".svg"));
+    await page.route("**/*.svg", (route) => route.abort());
+    gateway.updateIncident(incident(2));
+    await asked;
+    await page.unroute("**/*.svg");
+    gateway.updateIncident(incident(3));
+    await page.waitForFunction(() => document.querySelector("link[rel=icon]").href.startsWith("blob:"));
+  }));
+
 test("one 503 does not end the feed for ever", () =>
   open(fill, async (page, gateway) => {
     await live(page);
