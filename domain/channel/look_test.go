@@ -2,6 +2,7 @@ package channel_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -293,6 +294,10 @@ func TestTheAddressOfAChannel(t *testing.T) {
 		"https://youtu.be/@example": "", "": "", "example": "", "UCabc": "", "@a": "", "ftp://www.youtube.com/@example": "", "https://u@www.youtube.com/@example": "",
 		"https://example.com/@example": "", "https://www.youtube.com/": "", "https://www.youtube.com/playlist?list=PL1": "",
 		"https://www.youtube.com/watch?v=dQw4w9WgXcQ": "", "https://www.youtube.com/channel/UCabc": "",
+		"@配配配": "https://www.youtube.com/@配配配", "@" + strings.Repeat("配", 30): channel.Address("https://www.youtube.com/@" + strings.Repeat("配", 30)),
+		"@配配": "", "@" + strings.Repeat("配", 31): "",
+		"youtube.com/c/" + strings.Repeat("配", 100): channel.Address("https://www.youtube.com/c/" + strings.Repeat("配", 100)),
+		"youtube.com/c/" + strings.Repeat("配", 101): "",
 	} {
 		got, err := channel.ParseAddress(given)
 		if got != want || (err == nil) != (want != "") {

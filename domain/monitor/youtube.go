@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // YouTube is the name of the source YouTube.
@@ -101,10 +102,12 @@ func idOfWatchPage(u *url.URL) (id, why string) {
 
 const youTubeChannels = "https://www.youtube.com/"
 
+// The characters of names. Their numbers are counted apart: a program of these classes for each character takes megabytes, in every
+// process of a worker.
 var (
 	youTubeChannelID = regexp.MustCompile(`^UC[A-Za-z0-9_-]{22}$`)
-	youTubeHandle    = regexp.MustCompile(`^@[\p{L}\p{M}\p{N}._·-]{3,30}$`)
-	youTubeOldName   = regexp.MustCompile(`^[\p{L}\p{M}\p{N}._-]{1,100}$`) // of /c/ and /user/
+	youTubeHandle    = regexp.MustCompile(`^@[\p{L}\p{M}\p{N}._·-]+$`) // 3 to 30 behind the @
+	youTubeOldName   = regexp.MustCompile(`^[\p{L}\p{M}\p{N}._-]+$`)   // of /c/ and /user/, up to 100
 )
 
 // youTubeChannelURL is ChannelForm.Short of YouTube.
@@ -128,9 +131,9 @@ func youTubeChannel(u *url.URL) (path, why string) {
 	switch {
 	case kind == "channel" && youTubeChannelID.MatchString(name):
 		return "channel/" + name, ""
-	case (kind == "c" || kind == "user") && youTubeOldName.MatchString(name):
+	case (kind == "c" || kind == "user") && youTubeOldName.MatchString(name) && utf8.RuneCountInString(name) <= 100:
 		return kind + "/" + strings.ToLower(name), ""
-	case youTubeHandle.MatchString(kind):
+	case youTubeHandle.MatchString(kind) && utf8.RuneCountInString(kind) >= 4 && utf8.RuneCountInString(kind) <= 31:
 		return strings.ToLower(kind), ""
 	}
 	return "", namesNoChannel
