@@ -1,7 +1,7 @@
 // Package opinions asks somebody else about alerts: a person's program or a model, behind an HTTP endpoint
 // (section 19.9). The answer is kept with the incident, and may hold back or drop messages to people.
 //
-//	report stored ─▶ 2 s ─▶ Store.ClaimQuestions ─▶ Pictures ─▶ Adviser.Ask, 5 s at most ─▶ Store.StoreOpinion
+//	report stored ─▶ 2 s ─▶ Store.ClaimQuestions ─▶ pictures, 2 s at most ─▶ Adviser.Ask, 5 s at most ─▶ Store.StoreOpinion
 //
 // Guarantees:
 //

@@ -20,7 +20,7 @@ const AskTimeout = 5 * time.Second
 const (
 	pollInterval    = 500 * time.Millisecond // between two looks for questions
 	maxAsking       = 8                      // questions under way at a time
-	picturesTimeout = time.Second            // for reading the pictures of an alert
+	picturesTimeout = 2 * time.Second        // for the pictures of an alert to be there, and to be read
 	storeTimeout    = 2 * time.Second        // for one try to store an answer
 	storePause      = 500 * time.Millisecond // between two tries
 )
@@ -105,13 +105,10 @@ func (a *Asker) Run(ctx context.Context) {
 // ask asks one question and stores the answer.
 func (a *Asker) ask(ctx context.Context, q Question) {
 	log := a.log.With("monitor_id", string(q.MonitorID), "incident_id", q.IncidentID, "event_id", q.EventID)
-	reading, cancel := context.WithTimeout(ctx, picturesTimeout)
-	pictures, err := a.pictures.AlertPictures(reading, q.MonitorID, q.EventID)
-	cancel()
-	if err != nil {
+	var err error
+	if q.Pictures, err = a.picturesOf(ctx, q); err != nil {
 		log.Info("a second opinion is asked for without pictures, which could not be read", "error", err.Error())
 	}
-	q.Pictures = pictures
 	o := a.adviser.Ask(ctx, q)
 	if err := a.storeAnswer(ctx, q, o); err != nil {
 		log.Warn("a second opinion could not be stored, messages go without it", "error", err.Error(), "opinion", string(o.Verdict))
@@ -122,6 +119,18 @@ func (a *Asker) ask(ctx context.Context, q Question) {
 		return
 	}
 	log.Info("a second opinion was given", "opinion", string(o.Verdict), "text", o.Text())
+}
+
+// picturesOf reads the pictures of an alert. While there are none, it looks again: a worker on a busy host uploads them late.
+func (a *Asker) picturesOf(ctx context.Context, q Question) ([]evidence.Picture, error) {
+	ctx, cancel := context.WithTimeout(ctx, picturesTimeout)
+	defer cancel()
+	for {
+		pictures, err := a.pictures.AlertPictures(ctx, q.MonitorID, q.EventID)
+		if len(pictures) > 0 || err != nil || !wait.For(ctx, pollInterval) {
+			return pictures, err
+		}
+	}
 }
 
 // storeAnswer stores an opinion, and tries again while it still changes messages.

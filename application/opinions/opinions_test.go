@@ -24,6 +24,7 @@ type fake struct {
 	asking   int
 	most     int // questions under way at a time
 	pictures int // of all questions
+	missing  int // looks that find none
 	stored   []string
 }
 
@@ -40,6 +41,12 @@ func (f *fake) ClaimQuestions(_ context.Context, coolDown time.Duration, limit i
 }
 
 func (f *fake) AlertPictures(context.Context, monitor.ID, string) ([]evidence.Picture, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.missing > 0 {
+		f.missing--
+		return nil, nil
+	}
 	return []evidence.Picture{{Bytes: []byte("x")}}, errors.New("the second cannot be read")
 }
 
@@ -84,4 +91,19 @@ func TestAnswersAreStoredAlsoWhenTheGatewayStops(t *testing.T) {
 			t.Errorf("at most %d at a time, with %d pictures", f.most, f.pictures)
 		}
 	})
+}
+
+func TestPicturesAreWaitedForTwoSecondsAtMost(t *testing.T) {
+	for missing, want := range map[int]int{3: 1, 5: 0} {
+		synctest.Test(t, func(t *testing.T) {
+			f := &fake{waiting: []string{"a"}, missing: missing}
+			ctx, stop := context.WithTimeout(t.Context(), time.Second)
+			defer stop()
+			began := time.Now()
+			opinions.NewAsker(f, f, f, time.Hour, slog.New(slog.DiscardHandler)).Run(ctx)
+			if took := time.Since(began); f.pictures != want || took > 500*time.Millisecond+2*time.Second+4*time.Second {
+				t.Errorf("with %d looks that find none: %d pictures after %s, want %d", missing, f.pictures, took, want)
+			}
+		})
+	}
 }
