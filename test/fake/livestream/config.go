@@ -12,6 +12,8 @@ type Config struct {
 	Renditions []Rendition   // default Muxed144p and Muxed360p
 	Script     []Cue         // cues known beforehand
 	Packaging  Packaging     // default as YouTube: HLS with MPEG-TS segments
+
+	Now func() time.Time // the clock; default time.Now
 }
 
 // Packaging is how the media of a stream are packaged.
@@ -85,5 +87,8 @@ func (c *Config) applyDefaults() {
 	}
 	if c.Packaging.DASH != HLS {
 		c.Packaging.Container = FMP4
+	}
+	if c.Now == nil {
+		c.Now = time.Now
 	}
 }

@@ -1,6 +1,9 @@
 package livestream
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Program has the instants of a script for comparing packagings: black, and later silence. All are
 // on frames, and none is on a boundary of segments. The segments with the returned sound are
@@ -12,6 +15,9 @@ var Program = struct{ Black, Picture, Silence, Sound, End time.Duration }{
 	Sound:   54_600 * time.Millisecond,
 	End:     62 * time.Second,
 }
+
+// ProgramLead is how much of the script has been broadcast when a viewer is to come. The picture goes black 13 s later.
+const ProgramLead = 17 * time.Second
 
 // Packaged is a stream that shows Program in a packaging, after what its Preroll says.
 type Packaged struct {
@@ -25,6 +31,19 @@ func (p Packaged) Offset(instant time.Duration) time.Duration {
 		instant += p.Packaging.ReconnectGap
 	}
 	return p.Preroll + instant
+}
+
+// Events returns the types of the events of its watch, in order. The alert of a missing track comes at the start and is never
+// resolved (decision S4).
+func (p Packaged) Events() []string {
+	black, silent := []string{"alert.blackout", "alert.blackout_recovered"}, []string{"alert.silence", "alert.silence_recovered"}
+	switch r := p.Renditions[0]; {
+	case len(p.Renditions) == 1 && !r.HasAudio():
+		black, silent = silent[:1], black
+	case len(p.Renditions) == 1 && !r.HasVideo():
+		black = black[:1]
+	}
+	return slices.Concat([]string{"stream.started"}, black, silent, []string{"stream.ended"})
 }
 
 // Packagings lists streams that show Program, each in another packaging.

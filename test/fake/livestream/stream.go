@@ -81,7 +81,7 @@ func (s *Stream) Began() time.Time {
 	if s.began.IsZero() {
 		start := s.config.Start
 		if start.IsZero() {
-			start = time.Now()
+			start = s.config.Now()
 		}
 		s.began = start.Add(-s.config.Preroll).Truncate(time.Millisecond) // as playlists state times
 	}
@@ -213,7 +213,7 @@ func (s *Stream) NotFound() []string {
 }
 
 // offset returns the time since the first frame.
-func (s *Stream) offset() time.Duration { return time.Since(s.Began()) }
+func (s *Stream) offset() time.Duration { return s.config.Now().Sub(s.Began()) }
 
 // everyRendition is the Itag of what happens in all renditions.
 const everyRendition = 0

@@ -20,6 +20,9 @@
 // fetches them from a server, with the defaults of a registration, once with program times and once without. Their list of
 // what is known is exact, too.
 //
+// Packagings (livestream.Packagings) are the same program in HLS and DASH of many kinds. The readers of production fetch each
+// from a server, and its events must be those of the others.
+//
 // "make test" plays a sample of the corpus, "make quality" all of it, and "make quality-random"
 // clips with random events in random encodings. Random clips have no truth, and a sample is not
 // compared with ffmpeg.
