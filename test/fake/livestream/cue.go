@@ -41,6 +41,15 @@ const (
 	End    Action = "end"    // no more segments, and EXT-X-ENDLIST
 )
 
+// changesMedia reports whether an action changes the picture or the sound within a segment.
+func (a Action) changesMedia() bool {
+	switch a {
+	case Damage, NoDamage, Freeze, Thaw, Fail, Heal, Unlist, List, End:
+		return false
+	}
+	return true
+}
+
 // Cue is an action at a time.
 type Cue struct {
 	At    time.Duration // since the stream's first frame (Preroll included)

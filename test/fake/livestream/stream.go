@@ -163,12 +163,29 @@ func (s *Stream) Fail(part Part, f httpfault.Fault) { s.Do(Cue{Do: Fail, Part: p
 func (s *Stream) Heal(part Part) { s.Do(Cue{Do: Heal, Part: part}) }
 
 // Do adds a cue, at c.At or now, whichever is later, and returns the instant
-// at which it takes effect. Published media never change.
+// at which it takes effect. Published media never change. Picture and sound
+// change at the next instant of edits instead of now.
 func (s *Stream) Do(c Cue) time.Time {
-	c.At = max(c.At, s.offset())
+	if now := s.offset(); c.At < now {
+		c.At = now
+		if c.Do.changesMedia() {
+			c.At = nextEdit(now)
+		}
+	}
 	c = s.align(c)
 	s.timeline.add(c)
 	return s.At(c.At)
+}
+
+// The instants of edits. They are so few that the library soon has every unit with an edit in it.
+const (
+	firstEdit = 200 * time.Millisecond
+	editEvery = 500 * time.Millisecond
+)
+
+// nextEdit returns the first instant of edits that is not before an offset.
+func nextEdit(offset time.Duration) time.Duration {
+	return firstEdit + (offset - firstEdit + editEvery - 1).Truncate(editEvery)
 }
 
 func (s *Stream) toggle(on bool, start, stop Action) time.Time {
