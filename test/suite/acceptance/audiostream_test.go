@@ -26,7 +26,7 @@ func TestAnAudioStreamIsWatchedFromItsStartToItsEnd(t *testing.T) { // sections 
 		"Ogg by Icecast":   {icecast.Ogg, icecast.Mount{Burst: 8 * time.Second}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			runTimeline(t, 1)
+			t.Parallel()
 			server := must.Get(icecast.New(t.Context(), c.codec, c.mount))(t)
 			t.Cleanup(server.Close)
 			gone := http.StatusNotFound

@@ -134,7 +134,7 @@ func TestAChannelWhosePagesAreRefusedIsListedByTheOfficialAPI(t *testing.T) { //
 // TestEachBroadcastOfAPlaceIsWatched registers a place as a channel, with the real tools. Two broadcasts follow each other, each of
 // which gets a monitor of its own.
 func TestEachBroadcastOfAPlaceIsWatched(t *testing.T) { // section 20.3
-	runTimeline(t, 2)
+	t.Parallel()
 	env := startConfigured(t, func(*testenv.Env) []string {
 		return []string{"EVIDENCE_CAPTURE=off", "YTDLP_PATH=" + toolPath(t, "yt-dlp"), "STREAMLINK_PATH=" + toolPath(t, "streamlink")}
 	})

@@ -19,7 +19,7 @@ import (
 // A broadcast is live, its encoder sends nothing, and yt-dlp sees no media: only the owner's login tells. Then Google rejects the
 // login. Its token, the access tokens, the client's secret and the stream key are nowhere. A test of domain/ingest shows what each issue explains.
 func TestTheOwnersLoginTellsThatTheEncoderSendsNothing(t *testing.T) { // S24
-	runTimeline(t, 1)
+	t.Parallel()
 	db := newDatabase(t)
 	env := startEnv(t, db.dsn(), "LOG_LEVEL=debug", "SECRETS_KEY=a-secrets-key-of-the-gateway", "YOUTUBE_OAUTH_CLIENT_ID="+youtube.OAuthClientID, "YOUTUBE_OAUTH_CLIENT_SECRET="+youtube.OAuthClientSecret)
 	video := newVideoID()

@@ -51,7 +51,7 @@ func assertOutage(t *testing.T, s *scenario.Stream, failure string, began time.T
 }
 
 func TestALongOutageIsReportedOnce(t *testing.T) { // sections 6.6 and 7.6, decision S6
-	runTimeline(t, int64(len(outages)))
+	t.Parallel()
 	all := make([]*scenario.Stream, len(outages))
 	for i := range outages {
 		all[i] = shared.Watch(t, scenario.Video{})

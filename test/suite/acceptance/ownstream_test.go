@@ -41,7 +41,7 @@ func TestAStreamOfOnesOwnIsWatchedFromItsStartToItsEnd(t *testing.T) { // sectio
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			runTimeline(t, 1)
+			t.Parallel()
 			s.play(t)
 		})
 	}
@@ -71,7 +71,7 @@ func TestAStreamBehindAnExpiredTokenSaysSo(t *testing.T) { // section 5.7
 	})
 	for prefix, entry := range map[string]string{"hls+": "master.m3u8", "dash+": "manifest.mpd"} {
 		t.Run(entry, func(t *testing.T) {
-			runTimeline(t, 1)
+			t.Parallel()
 			expire(t, env, prefix, entry)
 		})
 	}

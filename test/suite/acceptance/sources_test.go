@@ -45,16 +45,16 @@ func TestStreamsOfOtherSitesAreWatchedFromTheirStartToTheirEnd(t *testing.T) { /
 		"TwitCasting": {url: twitcasting.URL(user), broadcast: func(s *livestream.Stream) { tc.Broadcast(user, s) }, over: func() { tc.Set(user, twitcasting.NotLive) }, returns: 90 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			runTimeline(t, 1)
+			t.Parallel()
 			s.play(t)
 		})
 	}
 	t.Run("a broadcast that flaps and advertises", func(t *testing.T) {
-		runTimeline(t, 1)
+		t.Parallel()
 		flapAndAdvertise(t, tw)
 	})
 	t.Run("a broadcast whose URLs expire", func(t *testing.T) {
-		runTimeline(t, 1)
+		t.Parallel()
 		expireURLs(t, tw)
 	})
 }
