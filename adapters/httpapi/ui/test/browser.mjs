@@ -10,24 +10,35 @@ after(() => browser.close());
 
 const axe = readFileSync(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
 
-// looks are those in which every page is checked: each width, and each theme in each language.
+// looks are those in which every page is checked: each theme and each language.
 export const looks = [
   { colorScheme: "light", viewport: { width: 1440, height: 900 }, locale: "en-GB" },
-  { colorScheme: "dark", viewport: { width: 2560, height: 900 }, locale: "ja-JP" },
-  { colorScheme: "dark", viewport: { width: 375, height: 800 }, locale: "en-GB" },
-  { colorScheme: "light", viewport: { width: 375, height: 800 }, locale: "ja-JP" },
+  { colorScheme: "dark", viewport: { width: 375, height: 800 }, locale: "ja-JP" },
 ];
 
-// barriers are what axe-core finds on the page.
-export async function barriers(page) {
-  await page.evaluate(axe);
-  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+// barriers are what axe-core finds on the page, or on a part of it.
+export async function barriers(page, part = "html") {
+  if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(axe);
+  const { violations } = await page.evaluate((part) => globalThis.axe.run(part, { resultTypes: ["violations"] }), part);
   return violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(" ")).join(", ")}`);
 }
 
-// open runs a test with a page of a new gateway; prepare fills the gateway before. Errors of the page fail the test. Nothing moves:
-// drawing what does takes 40 % of the CPU time.
-export async function open(prepare, run, options = {}) {
+// sideways is by how many pixels the page is wider than a window of any width.
+export async function sideways(page) {
+  const { width, height } = page.viewportSize();
+  let most = 0;
+  for (const w of [375, 1440, 2560]) {
+    await page.setViewportSize({ width: w, height });
+    most = Math.max(most, await page.evaluate(() => document.documentElement.scrollWidth - innerWidth));
+  }
+  await page.setViewportSize({ width, height });
+  return most;
+}
+
+// open runs a test with a page of a new gateway, at a path of it, or nowhere yet (null); prepare fills the gateway before. Errors of
+// the page fail the test.
+// Nothing moves: drawing what does takes 40 % of the CPU time.
+export async function open(prepare, run, { path = "/", ...options } = {}) {
   const gateway = await FakeGateway.start();
   prepare(gateway);
   const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, locale: "en-GB", timezoneId: "Asia/Tokyo", reducedMotion: "reduce", ...options });
@@ -37,7 +48,7 @@ export async function open(prepare, run, options = {}) {
   const page = await context.newPage();
   page.setDefaultTimeout(30_000);
   try {
-    await page.goto(gateway.url);
+    if (path) await page.goto(gateway.url + path);
     await run(page, gateway, context);
     if (errors.length > 0) throw new Error(`the page reports: ${errors.join("\n")}`);
   } finally {

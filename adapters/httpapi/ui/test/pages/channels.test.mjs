@@ -15,9 +15,8 @@ const channels = (path, run) => {
     state = fillChannels(gateway);
   };
   return open(prepare, async (page, gateway) => {
-    await page.goto(gateway.url + path);
     await run(page, state, gateway);
-  });
+  }, { path });
 };
 const changes = (state) => state.sent.filter(([what]) => !what.includes("/preview"));
 

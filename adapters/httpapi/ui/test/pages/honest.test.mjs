@@ -167,11 +167,11 @@ test("whoever is not signed in is led to the sign-in page, and back to where the
       fill(gateway);
       gateway.signedOut = true;
     },
-    async (page, gateway) => {
-      await page.goto(`${gateway.url}/incidents?state=open`);
+    async (page) => {
       await page.waitForURL("**/signin?next=*");
       assert.equal(new URL(page.url()).searchParams.get("next"), "/incidents?state=open");
     },
+    { path: "/incidents?state=open" },
   ));
 
 test("a session that ends while the page is open is told; what was seen stays", () =>

@@ -54,7 +54,7 @@ test("of two conditions at once, pictures, clip and lanes are those of the chose
     assert.deepEqual(await shots(page), [`Before ${clock(-1)}`, `Onset ${clock(1)}`, `After ${clock(101)}`]);
     await page.waitForFunction(() => !document.querySelector(".player .plots"), null, { timeout: 5000 });
     assert.deepEqual([...new Set(asked)].sort(), [at(-300), at(50 - 300)].sort());
-  }));
+  }, { path: null }));
 
 test("a further detector needs no page: wall, incident and events have the words of its row", () =>
   open(fill, async (page, gateway) => {
@@ -97,20 +97,19 @@ test("a picture that is added is shown, though another incident gets one at once
     gateway.append("evidence.added", evidence(4)); // within the 200 ms of one batch
     await page.locator(".shot", { hasText: "After" }).getByText(clock(101)).waitFor();
     assert.ok(busy < 0, "the first answer was a refusal");
-  }));
+  }, { path: null }));
 
 test("a phone shows who has the incident, or that nobody has", () =>
   open(
     fill,
     async (page, gateway) => {
-      await page.goto(gateway.url + page1);
       const owner = page.locator(".head").getByText("Nobody has it");
       await owner.waitFor();
       const one = gateway.incidents.get(incident(1).incident_id);
       gateway.updateIncident({ ...one, acknowledged_by: "Ann", acknowledged_at: at(300), updated_at: at(301) });
       await page.locator(".head").getByText(`Ann has it since ${clock(300)}`).waitFor();
     },
-    { viewport: { width: 375, height: 812 } },
+    { path: page1, viewport: { width: 375, height: 812 } },
   ));
 
 test("what got worse than it was acknowledged can be acknowledged again", () =>
@@ -133,7 +132,6 @@ test("what got worse than it was acknowledged can be acknowledged again", () =>
 
 test("the picture of now is awaited in words, has its time, age and luma, and an old one is not called now", () =>
   open(fill, async (page, gateway) => {
-    await page.goto(gateway.url + page1);
     const seen = page.getByRole("region", { name: "What was seen" });
     await seen.getByText("Fetching …").waitFor();
     gateway.skewMs = -45_000; // the picture was taken long before it came; the page moves its clock once a second
@@ -146,7 +144,7 @@ test("the picture of now is awaited in words, has its time, age and luma, and an
     await now.getByText("Now", { exact: true }).waitFor();
     await now.getByText(/^luma \d+ %$/).waitFor();
     assert.match(await now.locator("figcaption").innerText(), /^Now\s+\d\d:\d\d:\d\d\s+\d+ s ago\s+luma/);
-  }));
+  }, { path: page1 }));
 
 const delivery = {
   event_id: "event-1", event_type: "alert.blackout", monitor_id: monitor(1).monitor_id, stream_url: monitor(1).stream_url, incident_id: incident(1).incident_id,
@@ -157,8 +155,7 @@ const delivery = {
 test("a phone shows what was sent, to which address, and what that answered, within its width", () =>
   open(
     (gateway) => (fill(gateway), gateway.routes.set("GET /api/v1/deliveries", () => [200, { deliveries: [delivery], next: null }])),
-    async (page, gateway) => {
-      await page.goto(gateway.url + page1);
+    async (page) => {
       const row = page.getByRole("region", { name: "What was sent" }).getByRole("row", { name: "Picture is black" });
       await row.getByText("answered with 204").waitFor();
       for (const part of [row.getByText("https://receiver.example/"), row.getByRole("button", { name: "Redeliver" })]) {
@@ -166,7 +163,7 @@ test("a phone shows what was sent, to which address, and what that answered, wit
         assert.ok(x >= 0 && x + width <= 375, `${x} + ${width}`);
       }
     },
-    { viewport: { width: 375, height: 812 } },
+    { path: page1, viewport: { width: 375, height: 812 } },
   ));
 
 test("the log and what was sent keep the time at which somebody was first told", () =>
@@ -177,8 +174,7 @@ test("the log and what was sent keep the time at which somebody was first told",
       const messages = { ...delivery, event_id: null, event_type: null, delivery_id: "0190a5d9-2a3b-7d8a-9c1d-000000000001", destination: { destination_id: "d", name: "ben-phone", kind: "ntfy" }, body: "", delivered_at: at(112.5), attempts: [attempt(31, "HTTP 503"), attempt(32.5), attempt(56), attempt(112)] };
       gateway.routes.set("GET /api/v1/deliveries", () => [200, { deliveries: [messages], next: null }]);
     },
-    async (page, gateway) => {
-      await page.goto(gateway.url + page1);
+    async (page) => {
       const row = page.getByRole("region", { name: "What was sent" }).getByRole("row", { name: "Messages about it" });
       await row.waitFor();
       const cells = await row.getByRole("cell").allInnerTexts();
@@ -187,6 +183,7 @@ test("the log and what was sent keep the time at which somebody was first told",
       const line = (words) => page.getByRole("region", { name: "Log" }).getByRole("listitem").filter({ hasText: words }).locator("time").getAttribute("datetime");
       assert.deepEqual([await line("Delivered: ben-phone"), await line("Delivered last: ben-phone")], [at(32.5), at(112.5)]);
     },
+    { path: page1 },
   ));
 
 test("a false positive is asked for in the menu of a phone, and said to close nothing", () =>
@@ -214,7 +211,7 @@ test("a false positive is asked for in the menu of a phone, and said to close no
       for (const until = Date.now() + 10_000; sent.length === 0 && Date.now() < until; ) await new Promise((resolve) => setTimeout(resolve, 50));
       assert.deepEqual(sent, [true]);
     },
-    { viewport: { width: 375, height: 812 } },
+    { path: null, viewport: { width: 375, height: 812 } },
   ));
 
 test("the log says when the severity rose, and to what", () =>
@@ -223,7 +220,7 @@ test("the log says when the severity rose, and to what", () =>
     gateway.updateIncident({ ...gateway.incidents.get(incident(1).incident_id), log: [line("opened", 30), line("severity_raised", 80, 2)] });
     await page.goto(gateway.url + page1);
     await page.getByRole("region", { name: "Log" }).getByRole("listitem").filter({ hasText: clock(80) }).filter({ hasText: "Raised to high severity" }).waitFor();
-  }));
+  }, { path: null }));
 
 test("an error is told in Japanese by its code, and its own text is marked as English", () =>
   open(
@@ -235,7 +232,6 @@ test("an error is told in Japanese by its code, and its own text is marked as En
       gateway.version = 1;
     },
     async (page, gateway) => {
-      await page.goto(gateway.url + page1);
       const why = page.getByRole("region", { name: "障害と判断した理由" });
       await why.getByText("アラート時：セグメントを取得できない。").waitFor();
       await why.getByText("直近のエラー：").waitFor();
@@ -243,15 +239,14 @@ test("an error is told in Japanese by its code, and its own text is marked as En
       await page.goto(gateway.url);
       await page.locator(".tile small", { hasText: "直近のエラー：" }).locator("[lang=en]").waitFor();
     },
-    { locale: "ja-JP" },
+    { path: page1, locale: "ja-JP" },
   ));
 
 test("an incident of one condition has nothing to choose", () =>
-  open((gateway) => (fill(gateway), gateway.incidents.set(incident(1).incident_id, incident(1))), async (page, gateway) => {
-    await page.goto(gateway.url + page1);
+  open((gateway) => (fill(gateway), gateway.incidents.set(incident(1).incident_id, incident(1))), async (page) => {
     await page.locator(".shot.bad").waitFor();
     assert.equal(await page.locator(".choice").count(), 0);
-  }));
+  }, { path: page1 }));
 
 test("what a person has resolved is said while it lasts, and when it is over", () =>
   open(fill, async (page, gateway) => {
@@ -266,7 +261,7 @@ test("what a person has resolved is said while it lasts, and when it is over", (
     update(at(590));
     await page.getByText("resolved by Ann", { exact: true }).waitFor();
     assert.equal(await page.getByText("Nobody was needed").count(), 0);
-  }));
+  }, { path: null }));
 
 test("an open incident is resolved once somebody confirms it, and a resolved one is not", () =>
   open(fill, async (page, gateway) => {
@@ -304,7 +299,7 @@ test("an open incident is resolved once somebody confirms it, and a resolved one
     assert.equal(sent.length, 1);
     assert.equal(sent[0].by, "Ann");
     assert.match(sent[0].op_id, /^[0-9a-f]{32}$/);
-  }));
+  }, { path: null }));
 
 test("evidence that was added while the link was lost is there once it is back", () =>
   open(fill, async (page, gateway) => {
@@ -319,7 +314,7 @@ test("evidence that was added while the link was lost is there once it is back",
     gateway.version++;
     await gateway.comeBack();
     await page.locator(".shot.bad").waitFor();
-  }));
+  }, { path: null }));
 
 test("list, page and wall add up what came back, and name the second condition and everybody who had it", () =>
   open(
@@ -366,8 +361,7 @@ for (const [locale, words] of Object.entries(opinions)) {
         const dropped = { ...delivery, event_id: null, event_type: null, delivery_id: "0190a5d9-2a3b-7d8a-9c1d-000000000001", destination: { destination_id: "d", name: "people", kind: "slack" }, state: "dropped", tried: 0, delivered_at: null, last_error: "dropped by the second opinion: the end screen", body: "", attempts: [] };
         gateway.routes.set("GET /api/v1/deliveries", () => [200, { deliveries: [dropped], next: null }]);
       },
-      async (page, gateway) => {
-        await page.goto(gateway.url + page1);
+      async (page) => {
         const why = page.getByRole("region", { name: words.why });
         await why.getByText(words.label).waitFor();
         await why.getByText(words.drop).filter({ hasText: "the end screen" }).waitFor();
@@ -378,6 +372,6 @@ for (const [locale, words] of Object.entries(opinions)) {
         assert.ok(await row.getByRole("button").isDisabled());
         if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/opinion-${locale}.png`, fullPage: true });
       },
-      { locale: locale === "ja" ? "ja-JP" : "en-GB" },
+      { path: page1, locale: locale === "ja" ? "ja-JP" : "en-GB" },
     ));
 }

@@ -1,21 +1,21 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { barriers, looks, open } from "../browser.mjs";
+import { barriers, looks, open, sideways } from "../browser.mjs";
 import { channelID } from "../fakechannels.mjs";
 import { incident, monitor } from "../fakegateway.mjs";
 import { at, cookieJars, delivery, eventID, fill, hostile, id, pages, preview, typeWebhook } from "../fakepages.mjs";
 
 for (const look of looks) {
-  test(`no page has a barrier or scrolls sideways: ${look.colorScheme}, ${look.viewport.width} px, ${look.locale}`, () =>
+  test(`no page has a barrier or scrolls sideways: ${look.colorScheme}, ${look.locale}`, () =>
     open(fill, async (page, gateway) => {
       for (const [name, path] of Object.entries(pages)) {
         await page.goto(gateway.url + path);
         await page.locator("main h1, main h2").first().waitFor({ state: "attached" });
         await page.waitForFunction(() => !document.querySelector("main[aria-busy=true], main [aria-busy=true]"));
-        assert.equal(await page.evaluate(() => Math.max(0, document.documentElement.scrollWidth - innerWidth)), 0, `${name} scrolls sideways`);
+        assert.ok((await sideways(page)) <= 0, `${name} scrolls sideways`);
         assert.deepEqual(await barriers(page), [], name);
       }
-    }, look));
+    }, { path: null, ...look }));
 }
 
 test("a wrong key is refused with a reason, and the right one leads to the page that was asked for", () =>
@@ -28,7 +28,7 @@ test("a wrong key is refused with a reason, and the right one leads to the page 
     await page.getByLabel("API key", { exact: true }).fill("right");
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.waitForURL("**/deliveries?state=failed");
-  }));
+  }, { path: null }));
 
 test("a key that may only view sees what it may not do, and why", () =>
   open((gateway) => (fill(gateway), (gateway.role = "view")), async (page, gateway) => {
@@ -49,18 +49,17 @@ test("a key that may only view sees what it may not do, and why", () =>
     await page.goto(`${gateway.url}/settings`);
     await page.getByText("Signed in with the key “ann”, which has the role view.").waitFor();
     assert.equal(previews, 0);
-  }));
+  }, { path: null }));
 
 test("the settings show the units of the API, and why it gives no answer", () =>
-  open(fill, async (page, gateway) => {
-    await page.goto(`${gateway.url}/settings`);
+  open(fill, async (page) => {
     const card = page.locator(".service");
     await card.getByText(/^7,001 of 10,000, until .*JST$/).waitFor();
     await card.getByText(/^about 120 streams at /).waitFor();
     await card.getByText(/^the units are used up \(/).waitFor();
     await card.getByText("Asked again").first().waitFor();
     await card.getByText(/^about 12 streams at /).waitFor();
-  }));
+  }, { path: "/settings" }));
 
 test("who is not signed in gets to the sign-in", () =>
   open((gateway) => (gateway.signedOut = true), async (page) => {
@@ -96,7 +95,7 @@ test("a stream is seen before it is registered, and a lost answer registers it o
     assert.equal(sent[1].config.silence_threshold_sec, 60);
     assert.equal(sent[1].config.blackout_threshold_sec, 30);
     assert.ok(sent[1].config.scheduled_start_time);
-  }));
+  }, { path: null }));
 
 test("what was looked up goes with its address, and what was typed stays", () =>
   open(fill, async (page, gateway) => {
@@ -142,7 +141,7 @@ test("what would be refused is said before it is submitted", () =>
     await page.getByText("Address of the stream: This stream is watched already.").waitFor();
     assert.equal(await page.locator(".problems [lang=en]").textContent(), duplicate.message);
     assert.equal(await page.getByText("Can be registered").count(), 0);
-  }));
+  }, { path: null }));
 
 test("a refused duplicate links to what is there already, before and after it is sent", () =>
   open(fill, async (page, gateway) => {
@@ -163,7 +162,7 @@ test("a refused duplicate links to what is there already, before and after it is
     await page.getByRole("button", { name: "Watch this channel" }).click();
     await page.getByRole("alert").getByRole("link", { name: "Show the channel" }).click();
     await page.waitForURL(`**/channels/${channelID}`);
-  }));
+  }, { path: null }));
 
 test("refusals are Japanese on a Japanese page, and what the API adds is marked as English", () =>
   open(
@@ -178,7 +177,7 @@ test("refusals are Japanese on a Japanese page, and what the API adds is marked 
       await page.getByRole("alert").getByText("同時に監視できる配信の上限に達しています。").waitFor();
       assert.equal(await page.getByRole("alert").locator("[lang=en]").textContent(), "50 monitors are active");
     },
-    { locale: "ja-JP" },
+    { path: null, locale: "ja-JP" },
   ));
 
 // refuseHook answers a preview as a gateway does that refuses one webhook and knows the stream.
@@ -227,16 +226,15 @@ test("a change of thresholds sends only what differs", () =>
     await page.getByRole("button", { name: "Save" }).click();
     await page.locator("dialog[open]").waitFor({ state: "detached" });
     assert.deepEqual(change, { config: { blackout_threshold_sec: 15 } });
-  }));
+  }, { path: null }));
 
 test("a monitor whose stream goes black while its page is open counts since then", () =>
   open(fill, async (page, gateway) => {
-    await page.goto(gateway.url + pages.monitor);
     await page.locator(".lanes canvas").first().waitFor();
     assert.equal(await page.locator(".monitor-head .big").count(), 0);
     gateway.updateIncident(incident(1));
     await page.locator(".monitor-head .big", { hasText: /1 min \d+ s/ }).waitFor();
-  }));
+  }, { path: pages.monitor }));
 
 test("a picture is asked for once it is announced, not before", () =>
   open(fill, async (page, gateway) => {
@@ -248,31 +246,28 @@ test("a picture is asked for once it is announced, not before", () =>
     gateway.addThumbnail(monitor(1));
     await page.locator(".monitor-picture img").waitFor();
     assert.equal(gateway.requests.filter((r) => r === path).length, 1);
-  }));
+  }, { path: null }));
 
 test("a monitor that is deleted while its page is open says so", () =>
   open(fill, async (page, gateway) => {
-    await page.goto(gateway.url + pages.monitor);
     await page.locator(".lanes canvas").first().waitFor();
     gateway.routes.delete(`GET /api/v1/monitors/${id}`);
     gateway.updateMonitor(monitor(1, { status: "stopped", ended_at: at(0) }));
     await page.getByText("There is no such monitor.").waitFor();
-  }));
+  }, { path: pages.monitor }));
 
 test("the span of a history is in the address, and the same data are a table", () =>
-  open(fill, async (page, gateway) => {
-    await page.goto(gateway.url + pages.monitor);
+  open(fill, async (page) => {
     await page.getByRole("button", { name: "7 d" }).click();
     await page.waitForURL("**?span=7d");
     await page.getByText("As a table").click();
     await page.getByRole("cell", { name: "black" }).waitFor();
-  }));
+  }, { path: pages.monitor }));
 
 test("a phone has chosen no delivery until somebody does, and then shows it alone", () =>
   open(
     fill,
-    async (page, gateway) => {
-      await page.goto(`${gateway.url}/deliveries`);
+    async (page) => {
       const row = page.getByRole("list", { name: "Deliveries, newest first" }).getByRole("link");
       await row.waitFor();
       assert.equal(await row.getAttribute("aria-current"), null);
@@ -280,7 +275,7 @@ test("a phone has chosen no delivery until somebody does, and then shows it alon
       await page.getByText("sha256=4b6ac1ed").waitFor();
       assert.equal(await row.isVisible(), false);
     },
-    { viewport: { width: 375, height: 812 } },
+    { path: "/deliveries", viewport: { width: 375, height: 812 } },
   ));
 
 test("a delivery shows its signature and its answer as text, and is sent again", () =>
@@ -294,7 +289,7 @@ test("a delivery shows its signature and its answer as text, and is sent again",
     await page.getByRole("button", { name: "Redeliver" }).click();
     await page.getByRole("button", { name: "Queued again" }).waitFor();
     assert.equal(again, 1);
-  }));
+  }, { path: null }));
 
 test("a stream is told by the routes unless a webhook is typed, and the wall names those of which nobody is told", () =>
   open(fill, async (page, gateway) => {
@@ -308,7 +303,7 @@ test("a stream is told by the routes unless a webhook is typed, and the wall nam
     gateway.updateMonitor(monitor(9, { callback_url: null, untold: true }));
     await page.goto(`${gateway.url}/`);
     await page.getByText("Nobody is told of").waitFor();
-  }));
+  }, { path: null }));
 
 test("optional detectors are those of the preset, and single ones are switched and set", () =>
   open(fill, async (page, gateway) => {
@@ -333,7 +328,7 @@ test("optional detectors are those of the preset, and single ones are switched a
     await page.getByRole("button", { name: "Save" }).click();
     await page.locator("dialog[aria-labelledby=change-title]").waitFor({ state: "hidden" });
     assert.deepEqual(sent[1], { config: { detectors: { made_up: null } } });
-  }));
+  }, { path: null }));
 
 for (const owner of [`monitors/${id}`, `channels/${channelID}`])
   test(`references of ${owner.split("/")[0]} are shown with their pictures, added and removed`, () =>
@@ -365,7 +360,7 @@ for (const owner of [`monitors/${id}`, `channels/${channelID}`])
       await page.getByRole("button", { name: "Remove Soon" }).click();
       await page.getByRole("alertdialog", { name: /^Remove .Soon.\?$/ }).getByRole("button", { name: "Remove" }).click();
       await page.getByText("always unwanted · from").waitFor({ state: "detached" });
-    }));
+    }, { path: null }));
 
 test("a monitor has the references of its channel, which say so, unless one of its own has the same name; its channel changes them", () =>
   open(fill, async (page, gateway) => {
@@ -382,7 +377,7 @@ test("a monitor has the references of its channel, which say so, unless one of i
     await rows.nth(2).getByRole("link", { name: "of its channel" }).click();
     await page.waitForURL(`**/channels/${channelID}`);
     await page.getByRole("button", { name: "Remove Break" }).waitFor();
-  }));
+  }, { path: null }));
 
 test("logins are shown with their state, uploaded, replaced, deleted and chosen; their cookies go nowhere else", () =>
   open(fill, async (page, gateway) => {
@@ -428,7 +423,7 @@ test("logins are shown with their state, uploaded, replaced, deleted and chosen;
     await page.getByRole("button", { name: "Save" }).click();
     await page.locator("dialog[aria-labelledby=change-title]").waitFor({ state: "hidden" });
     assert.deepEqual(sent.at(-1), { config: { cookie_jar: "members" } });
-  }));
+  }, { path: null }));
 
 test("what requests for a stream of one's own carry is typed once, never shown again, and changed field by field", () =>
   open(fill, async (page, gateway) => {
@@ -470,4 +465,4 @@ test("what requests for a stream of one's own carry is typed once, never shown a
     await dialog.getByRole("button", { name: "Save" }).click();
     await dialog.waitFor({ state: "hidden" });
     assert.deepEqual(sent[1], { config: { http_headers: { authorization: "Bearer n3w" } } });
-  }));
+  }, { path: null }));

@@ -43,7 +43,7 @@ test("a stream is paused for a while or until a time, the end is moved, and it i
     await page.keyboard.press("Enter");
     await page.getByRole("button", { name: "Resume now" }).waitFor();
     assert.equal(Date.parse(sent[3].paused_until), until.getTime());
-  }));
+  }, { path: null }));
 
 test("a pause that is refused stays open and says why", () =>
   open(fill, async (page, gateway) => {
@@ -54,7 +54,7 @@ test("a pause that is refused stays open and says why", () =>
     await page.getByRole("dialog").getByRole("alert").getByText("paused_until is too far ahead").waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "Pause…" }).waitFor();
-  }));
+  }, { path: null }));
 
 test("the wall says of a paused stream until when, and nothing else of it", () =>
   open((gateway) => {
@@ -70,4 +70,5 @@ test("the wall says of a paused stream until when, and nothing else of it", () =
     await page.waitForFunction(() => document.querySelectorAll(".screen").length === 1);
     await page.goto(`${gateway.url}/?view=rows`);
     await page.locator(`.row[href="/monitors/${monitor(3).monitor_id}"]`).getByText(/^paused until/).waitFor();
-  }));
+  },
+    { path: null }));

@@ -7,7 +7,7 @@ import { fill, id } from "../fakepages.mjs";
 const words = { "en-GB": { stop: "Stop watching", cancel: "Cancel" }, "ja-JP": { stop: "監視を終了", cancel: "キャンセル" } };
 
 for (const look of looks) {
-  test(`a question has no barrier and does nothing unless it is answered by its verb: ${look.colorScheme}, ${look.viewport.width} px, ${look.locale}`, () =>
+  test(`a question has no barrier and does nothing unless it is answered by its verb: ${look.colorScheme}, ${look.locale}`, () =>
     open(fill, async (page, gateway) => {
       const { stop, cancel } = words[look.locale];
       let stopped = 0;
@@ -40,12 +40,11 @@ for (const look of looks) {
       await page.waitForFunction(() => !document.querySelector("dialog[open]"));
       await answered;
       assert.equal(stopped, 1);
-    }, look));
+    }, { path: null, ...look }));
 }
 
 test("a question over a form leaves the form as it is, unless the answer is yes", () =>
-  open((gateway) => fillNotifications(gateway), async (page, gateway) => {
-    await page.goto(`${gateway.url}/destinations`);
+  open((gateway) => fillNotifications(gateway), async (page) => {
     await page.getByRole("row", { name: "Slack #live-ops" }).getByRole("button", { name: "Change" }).click();
     const form = page.getByRole("dialog", { name: "Slack #live-ops" });
     const question = page.getByRole("alertdialog", { name: /^Delete .Slack #live-ops.\?$/ });
@@ -59,4 +58,4 @@ test("a question over a form leaves the form as it is, unless the answer is yes"
       if (answer === "Cancel") assert.equal(await form.getByLabel("Name").inputValue(), "Another name");
     }
     await form.waitFor({ state: "detached" });
-  }));
+  }, { path: "/destinations" }));

@@ -148,7 +148,7 @@ test("f fills the screen and keeps it on; f again ends both", () =>
       assert.equal(new URL(page.url()).searchParams.get("view"), null);
       await page.locator("header.top").waitFor();
     },
-    screen,
+    { path: null, ...screen },
   ));
 
 test("a screen that is filled just as the room appears is kept on", () =>
@@ -169,7 +169,7 @@ test("a screen that is filled just as the room appears is kept on", () =>
       await page.getByRole("button", { name: "Wall for the room" }).click();
       await page.waitForFunction(() => locks.join() === "screen");
     },
-    screen,
+    { path: null, ...screen },
   ));
 
 test("where the browser does not keep the screen on a word says so", () =>
@@ -181,7 +181,7 @@ test("where the browser does not keep the screen on a word says so", () =>
       await page.getByRole("button", { name: "Wall for the room" }).click();
       await page.getByText("This screen may go dark").waitFor();
     },
-    screen,
+    { path: null, ...screen },
   ));
 
 test("the room says that sound is off, and when it is quiet", () =>

@@ -29,7 +29,7 @@ test("all incidents that fit the filter are saved as CSV, those of further pages
     assert.deepEqual(rows.slice(1).map((row) => row.split(",")[0]), [3, 2, 1].map((n) => incident(n).incident_id));
     assert.ok(rows[1].includes("Channel 3"));
     assert.deepEqual(asked.slice(-2).map((p) => [p.get("condition"), p.get("after")]), [["black", null], ["black", "more"]]);
-  }));
+  }, { path: null }));
 
 test("a stream that goes black gets a tile, and its recovery takes it away", () =>
   open(fill(3), async (page, gateway) => {
@@ -267,14 +267,14 @@ test("incidents are asked for by label, and stand under the values of one", () =
       const listed = [incident(1, { labels: { team: "a" } }), incident(2, { labels: {} }), incident(9, { labels: { team: "b" }, state: "resolved", resolved_at: new Date().toISOString() })];
       gateway.routes.set("GET /api/v1/incidents", (_, request) => [200, { incidents: new URL(request.url, "http://gateway").searchParams.getAll("label").includes("team:a") ? [listed[0]] : listed, next: null }]);
     },
-    async (page, gateway) => {
-      await page.goto(`${gateway.url}/incidents?group=team`);
+    async (page) => {
       await page.locator(".incident-row").nth(2).waitFor();
       assert.deepEqual(await texts(page.locator("h2.day")), ["a 1", "b 1", "without team 1"]);
       await page.locator(".view-bar select").first().selectOption({ label: "a" });
       await page.waitForFunction(() => document.querySelectorAll(".incident-row").length === 1);
       assert.deepEqual(await texts(page.locator("h2.day")), ["a 1"]);
     },
+    { path: "/incidents?group=team" },
   ));
 
 test("rows have the last hour as a strip, and only those in view ask for it", () =>
@@ -288,7 +288,7 @@ test("rows have the last hour as a strip, and only those in view ask for it", ()
     await page.waitForFunction(() => !document.querySelector(".rows .row span.lane"));
     const asked = gateway.requests.filter((r) => r.endsWith("/timeline")).length;
     assert.ok(asked > 5 && asked < 60, `${asked} rows asked`);
-  }));
+  }, { path: null }));
 
 test("of 1,000 streams only those in view are drawn, and the last one is found by scrolling", () =>
   open(fill(1000), async (page) => {
@@ -355,8 +355,7 @@ test("a phone shows the same, and nothing is wider than 375 px", () =>
       const groups = ["Orbit Live", "Northline", "Live cameras", "Partners of the north"];
       for (let n = 1; n <= 40; n++) gateway.monitors.set(monitor(n).monitor_id, monitor(n, { labels: { agency: groups[Math.max(0, n - 37)] } }));
     },
-    async (page, gateway) => {
-      await page.goto(`${gateway.url}/?group=agency`);
+    async (page) => {
       await page.locator(".tile").first().waitFor();
       await page.getByText("Partners of the north").first().waitFor();
       assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 375);
@@ -365,7 +364,7 @@ test("a phone shows the same, and nothing is wider than 375 px", () =>
       await page.locator(".incident-row").first().waitFor();
       assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 375);
     },
-    { viewport: { width: 375, height: 760 }, hasTouch: true, isMobile: true },
+    { path: "/?group=agency", viewport: { width: 375, height: 760 }, hasTouch: true, isMobile: true },
   ));
 
 test("all that the wall loads is at most 60 kB", () => assert.ok(payload() <= 60_000, `${payload()} bytes`));
