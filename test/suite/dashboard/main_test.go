@@ -23,8 +23,8 @@ var (
 	nodePath string // PATH with node
 )
 
-// atOnce is the value of -parallel. Each browser needs a core, and the story of a stream waits for much.
-const atOnce = "2"
+// atOnce is the value of -parallel. Each browser needs a core while it does not wait, which the longest scripts mostly do.
+const atOnce = "3"
 
 func TestMain(m *testing.M) {
 	flag.Parse()
