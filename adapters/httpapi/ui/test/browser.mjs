@@ -23,7 +23,7 @@ export async function barriers(page, part = "html") {
   return violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(" ")).join(", ")}`);
 }
 
-// sideways is by how many pixels the page is wider than a window of any width.
+// sideways is by how many pixels the page is wider than the window, in the width where it is most; 0 or less: nowhere.
 export async function sideways(page) {
   const { width, height } = page.viewportSize();
   let most = 0;
@@ -35,9 +35,8 @@ export async function sideways(page) {
   return most;
 }
 
-// open runs a test with a page of a new gateway, at a path of it, or nowhere yet (null); prepare fills the gateway before. Errors of
-// the page fail the test.
-// Nothing moves: drawing what does takes 40 % of the CPU time.
+// open runs a test with a page of a new gateway. The page is at a path, or nowhere yet (null). prepare fills the gateway before. Errors
+// of the page fail the test. Nothing moves: drawing what does takes 40 % of the CPU time.
 export async function open(prepare, run, { path = "/", ...options } = {}) {
   const gateway = await FakeGateway.start();
   prepare(gateway);

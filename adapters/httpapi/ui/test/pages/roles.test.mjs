@@ -23,9 +23,9 @@ async function show(page, gateway, path) {
   await page.waitForFunction(() => !document.querySelector("main[aria-busy=true], main [aria-busy=true]"));
 }
 
-// press uses the first control that is visible, enabled and not used yet, and returns its name and whether every page has it; null: there is none. It finds
-// and uses it in one step, since the page may replace it in between. Forms are sent as they are: the gateway is to refuse
-// them, not the browser.
+// press uses the first control that is visible, enabled and not used yet. It returns its name and whether every page has it; null: there
+// is none. It finds and uses it in one step, since the page may replace it in between. Forms are sent as they are: the gateway is to
+// refuse them, not the browser.
 const press = (page, used) =>
   page.evaluate(
     ({ all, used }) => {
@@ -48,6 +48,7 @@ const press = (page, used) =>
 // used before. It returns how many it used.
 async function pressAll(page, gateway, path, everywhere) {
   const used = new Set(everywhere);
+  const before = used.size;
   const answered = () => page.evaluate(() => fetch("/api/v1/session").then((r) => r.text())).catch(() => {}); // by then, what was pressed has been sent
   await show(page, gateway, path);
   const at = new URL(page.url()).pathname;
@@ -58,7 +59,7 @@ async function pressAll(page, gateway, path, everywhere) {
     assert.deepEqual(gateway.forbidden, [], `${path}: “${pressed.name}” does what the key may not`);
     if (new URL(page.url()).pathname !== at) await show(page, gateway, path);
   }
-  return used.size;
+  return used.size - before;
 }
 
 // A form that cannot be sent takes nothing either, and what is disabled looks so.
