@@ -15,8 +15,8 @@ const listTimeout = 12 * time.Second
 // errNoBudget says that no page may be read now.
 var errNoBudget = errors.New("the budget of questions is used up")
 
-// list asks the listers in their order until one answers. If opinion says so, it asks the next one, too, about
-// an answer that is empty or strange, or denies that there is a page of streams. After a rate limit nobody else is asked from the same address.
+// list asks the listers in their order until one answers. An answer may be empty or strange, or deny that there is a
+// page of streams. If opinion says so, the next one is then asked, too. After a rate limit nobody else is asked from the same address.
 // A place is asked about with the jar of its channel, because nothing tells the broadcast of one for members otherwise.
 // Errors: errNoBudget; *channel.Failure, that of the first.
 func (d *Discovery) list(ctx context.Context, c channel.Channel, opinion func(channel.Listing) bool) (channel.Listing, error) {

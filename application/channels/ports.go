@@ -47,8 +47,8 @@ type Store interface {
 	// CheckChannel returns what CreateChannel would, and stores nothing.
 	CheckChannel(ctx context.Context, c channel.Channel) error
 
-	// SameChannel returns the ID of the channel that CreateChannel would call the same, else of the newest stopped one of the same
-	// place that the file Owner has kept. An empty id means neither.
+	// SameChannel returns the ID of the channel that CreateChannel would call the same. Without one it returns that of the
+	// newest stopped channel of the same place that the file Owner has kept. An empty id means neither.
 	SameChannel(ctx context.Context, c channel.Channel) (id string, err error)
 
 	// Channel reads a channel with its streams. Errors: *monitor.Error NotFound.

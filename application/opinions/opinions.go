@@ -121,7 +121,7 @@ func (a *Asker) ask(ctx context.Context, q Question) {
 	log.Info("a second opinion was given", "opinion", string(o.Verdict), "text", o.Text())
 }
 
-// picturesOf reads the pictures of an alert. While there are none, it looks again: a worker on a busy host uploads them late.
+// picturesOf reads the pictures of an alert. A worker on a busy host uploads them late: the Asker looks again while there are none.
 func (a *Asker) picturesOf(ctx context.Context, q Question) ([]evidence.Picture, error) {
 	ctx, cancel := context.WithTimeout(ctx, picturesTimeout)
 	defer cancel()
