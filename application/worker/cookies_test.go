@@ -65,6 +65,7 @@ func TestAQuestionRenewsTheLoginAlsoWhileTheGatewayIsAway(t *testing.T) { // sec
 		wait := startWorkerUntil(t.Context(), context.Background(), ports(s, g), func(*worker.Config) {})
 		answers <- leaves("1")
 		answers <- leaves("") // the one that was not sent is sent again, unchanged
+		synctest.Wait()
 		away = false
 		stored.Version, stored.Text = 2, loginOf("l", "of another worker")
 		answers <- func(lent request.Cookies) watch.Resolution {
