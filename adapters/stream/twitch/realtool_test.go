@@ -36,7 +36,10 @@ func TestTheRealToolsDistinguishEveryState(t *testing.T) {
 	media := must.Get(must.Get(livestream.Open(livestream.Options{}))(t).Start(t.Context(), livestream.Config{Renditions: ladder, Preroll: 30 * time.Second}))(t)
 	url := must.Get(monitor.ParseStreamURL(twitch.URL(login)))(t)
 	log := slog.New(slog.DiscardHandler)
-	first, second := ytdlp.New(ytdlp.Config{Site: source.Site, Path: pythontooltest.Find(t, "YTDLP_PATH", "yt-dlp")}, log), streamlink.New(streamlink.Config{Site: source.Site, Path: pythontooltest.Find(t, "STREAMLINK_PATH", "streamlink")}, log)
+	path := pythontooltest.Find(t, "YTDLP_PATH", "yt-dlp")
+	forks := ytdlp.NewForkServer(path, []string{}, log) // which take half of the CPU time
+	defer forks.Close()
+	first, second := ytdlp.New(ytdlp.Config{Site: source.Site, Path: path, ForkServer: forks}, log), streamlink.New(streamlink.Config{Site: source.Site, Path: pythontooltest.Find(t, "STREAMLINK_PATH", "streamlink")}, log)
 	for _, c := range []struct {
 		state         twitch.State
 		ytdlp, second watch.StreamState

@@ -28,8 +28,8 @@ import (
 // resolverMaker makes a Resolver of the real yt-dlp.
 type resolverMaker func(ytdlp.Config) *ytdlp.Resolver
 
-// inBothWays runs a test of the real yt-dlp twice: as a command and in forks, confined as in
-// the product.
+// inBothWays runs a test of the real yt-dlp twice: as a command and in forks. What yt-dlp says is the same in both, so most tests
+// need forks alone, which take half of the CPU time.
 func inBothWays(t *testing.T, test func(t *testing.T, newResolver resolverMaker)) {
 	t.Helper()
 	path := pythontooltest.Find(t, "YTDLP_PATH", "yt-dlp")
@@ -39,20 +39,25 @@ func inBothWays(t *testing.T, test func(t *testing.T, newResolver resolverMaker)
 			return ytdlp.New(c, discardLog)
 		})
 	})
-	t.Run("in forks", func(t *testing.T) {
-		test(t, func(c ytdlp.Config) *ytdlp.Resolver {
-			var log logbuffer.Buffer
-			server := ytdlp.NewForkServer(path, []string{}, slog.New(slog.NewTextHandler(&log, nil)))
-			t.Cleanup(func() {
-				if server.Runs() == 0 || log.String() != "" {
-					t.Errorf("the command was run in %d of the cases: %s", server.Runs(), log.String())
-				}
-				server.Close()
-			})
-			c.Site, c.Path, c.Files, c.ForkServer = youtube.Site(stream.Choices{}), path, []string{}, server
-			return ytdlp.New(c, discardLog)
-		})
+	t.Run("in forks", func(t *testing.T) { test(t, inForks(t)) })
+}
+
+// inForks makes resolvers that run the real yt-dlp in forks of one process, confined as in production.
+func inForks(t *testing.T) resolverMaker {
+	t.Helper()
+	path := pythontooltest.Find(t, "YTDLP_PATH", "yt-dlp")
+	var log logbuffer.Buffer
+	server := ytdlp.NewForkServer(path, []string{}, slog.New(slog.NewTextHandler(&log, nil)))
+	t.Cleanup(func() {
+		if server.Runs() == 0 || log.String() != "" {
+			t.Errorf("the command was run in %d of the cases: %s", server.Runs(), log.String())
+		}
+		server.Close()
 	})
+	return func(c ytdlp.Config) *ytdlp.Resolver {
+		c.Site, c.Path, c.Files, c.ForkServer = youtube.Site(stream.Choices{}), path, []string{}, server
+		return ytdlp.New(c, discardLog)
+	}
 }
 
 // pythonTool makes a tool in Python whose function main(args) has a body. It resembles

@@ -27,94 +27,92 @@ import (
 // TestTheRealToolDistinguishesEveryState runs the installed yt-dlp, to notice a release with
 // different messages.
 func TestTheRealToolDistinguishesEveryState(t *testing.T) {
-	inBothWays(t, func(t *testing.T, newResolver resolverMaker) {
-		y := pythontooltest.YouTube(t)
-		resolver := newResolver(ytdlp.Config{})
-		wants := map[youtube.State]watch.StreamState{
-			youtube.Upcoming:    watch.Upcoming,
-			youtube.Premiere:    watch.Upcoming,
-			youtube.Live:        watch.Live,
-			youtube.Offline:     watch.Offline,
-			youtube.Ended:       watch.Ended,
-			youtube.PostLive:    watch.Ended,
-			youtube.Archived:    watch.Ended,
-			youtube.NoRecording: watch.Ended,
-			youtube.Ordinary:    watch.NotALiveStream,
-			youtube.Private:     watch.Private,
-			youtube.Removed:     watch.Removed,
-			youtube.Unavailable: watch.Removed,
-			youtube.Region:      watch.RegionLocked,
-			youtube.Age:         watch.AgeRestricted,
-			youtube.Members:     watch.MembersOnly,
-			youtube.BotCheck:    watch.Blocked,
-			youtube.RateLimited: watch.RateLimited,
-			youtube.Captcha:     watch.Blocked,
-		}
-		at := time.Now().Add(-time.Minute).Truncate(time.Second)
-		for _, state := range youtube.States() {
-			t.Run(string(state), func(t *testing.T) {
-				y.Add(pythontooltest.URL.ID(), youtube.Video{State: state, Source: pythontooltest.Ladder, Scheduled: at, Started: at})
-				got := resolver.Resolve(t.Context(), pythontooltest.URL)
-				if got.State != wants[state] {
-					t.Fatalf("got %s (%s), want %s", got.State, got.Detail, wants[state])
+	newResolver := inForks(t)
+	y := pythontooltest.YouTube(t)
+	resolver := newResolver(ytdlp.Config{})
+	wants := map[youtube.State]watch.StreamState{
+		youtube.Upcoming:    watch.Upcoming,
+		youtube.Premiere:    watch.Upcoming,
+		youtube.Live:        watch.Live,
+		youtube.Offline:     watch.Offline,
+		youtube.Ended:       watch.Ended,
+		youtube.PostLive:    watch.Ended,
+		youtube.Archived:    watch.Ended,
+		youtube.NoRecording: watch.Ended,
+		youtube.Ordinary:    watch.NotALiveStream,
+		youtube.Private:     watch.Private,
+		youtube.Removed:     watch.Removed,
+		youtube.Unavailable: watch.Removed,
+		youtube.Region:      watch.RegionLocked,
+		youtube.Age:         watch.AgeRestricted,
+		youtube.Members:     watch.MembersOnly,
+		youtube.BotCheck:    watch.Blocked,
+		youtube.RateLimited: watch.RateLimited,
+		youtube.Captcha:     watch.Blocked,
+	}
+	at := time.Now().Add(-time.Minute).Truncate(time.Second)
+	for _, state := range youtube.States() {
+		t.Run(string(state), func(t *testing.T) {
+			y.Add(pythontooltest.URL.ID(), youtube.Video{State: state, Source: pythontooltest.Ladder, Scheduled: at, Started: at})
+			got := resolver.Resolve(t.Context(), pythontooltest.URL)
+			if got.State != wants[state] {
+				t.Fatalf("got %s (%s), want %s", got.State, got.Detail, wants[state])
+			}
+			switch state {
+			case youtube.Upcoming, youtube.Premiere:
+				if !got.ActualStart.IsZero() {
+					t.Errorf("started at %v, before it was live", got.ActualStart)
 				}
-				switch state {
-				case youtube.Upcoming, youtube.Premiere:
-					if !got.ActualStart.IsZero() {
-						t.Errorf("started at %v, before it was live", got.ActualStart)
-					}
-				case youtube.Live:
-					if !got.ActualStart.Equal(at) || len(got.Renditions) != 2 || !strings.Contains(got.Manifest, "/hls_variant/") {
-						t.Errorf("got %+v", got)
-					}
-					if left := time.Until(got.Expires); left < 5*time.Hour || left > 6*time.Hour {
-						t.Errorf("its URLs expire in %s, want nearly 6 h", left)
-					}
-					for i, r := range got.Renditions {
-						if want := pythontooltest.Ladder[i]; r.Height != want.Height || r.Bandwidth == 0 || !r.HasVideo || !r.HasAudio {
-							t.Errorf("rendition %+v, want %+v", r, want)
-						}
+			case youtube.Live:
+				if !got.ActualStart.Equal(at) || len(got.Renditions) != 2 || !strings.Contains(got.Manifest, "/hls_variant/") {
+					t.Errorf("got %+v", got)
+				}
+				if left := time.Until(got.Expires); left < 5*time.Hour || left > 6*time.Hour {
+					t.Errorf("its URLs expire in %s, want nearly 6 h", left)
+				}
+				for i, r := range got.Renditions {
+					if want := pythontooltest.Ladder[i]; r.Height != want.Height || r.Bandwidth == 0 || !r.HasVideo || !r.HasAudio {
+						t.Errorf("rendition %+v, want %+v", r, want)
 					}
 				}
-			})
-		}
-	})
+			}
+		})
+	}
 }
 
 func TestTheRealToolReportsFailuresOfYouTube(t *testing.T) {
-	inBothWays(t, func(t *testing.T, newResolver resolverMaker) {
-		for name, tc := range map[string]struct {
-			class youtube.Class
-			fault httpfault.Fault
-			want  watch.StreamState
-		}{
-			"everything answers 429":        {"", httpfault.Status(429), watch.RateLimited},
-			"everything answers 503":        {"", httpfault.Status(503), watch.Unreachable},
-			"connections are reset":         {"", httpfault.Reset(), watch.ProxyFailed},
-			"everything hangs":              {"", httpfault.Hang(), watch.Unreachable},
-			"the manifest answers 403":      {youtube.Manifest, httpfault.Status(403), watch.Blocked},
-			"the player API answers 429":    {youtube.Player, httpfault.Status(429), watch.Live},
-			"a watch page that answers 429": {youtube.Watch, httpfault.Status(429), watch.Live},
-			"everything answers 403":        {"", httpfault.Status(403), watch.Blocked},
-			"the player API answers 500":    {youtube.Player, httpfault.Status(500), watch.Live},
-			"the watch page is cut off":     {youtube.Watch, httpfault.Truncate(), watch.Live},
-			"the manifest answers 404":      {youtube.Manifest, httpfault.Status(404), watch.Unreachable},
-		} {
-			t.Run(name, func(t *testing.T) {
-				y := pythontooltest.YouTube(t)
-				y.Add(pythontooltest.URL.ID(), youtube.Video{State: youtube.Live, Source: pythontooltest.Ladder})
-				y.Inject(tc.class, tc.fault)
-				config := ytdlp.Config{Timeout: time.Minute}
-				if name == "everything hangs" {
-					config.SocketTimeout = time.Second
-				}
-				resolver := newResolver(config)
-				if got := resolver.Resolve(t.Context(), pythontooltest.URL); got.State != tc.want {
-					t.Errorf("got %s (%s), want %s", got.State, got.Detail, tc.want)
-				}
-			})
-		}
-	})
+	newResolver := inForks(t)
+	y := pythontooltest.YouTube(t)
+	y.Add(pythontooltest.URL.ID(), youtube.Video{State: youtube.Live, Source: pythontooltest.Ladder})
+	for name, tc := range map[string]struct {
+		class youtube.Class
+		fault httpfault.Fault
+		want  watch.StreamState
+	}{
+		"everything answers 429":        {"", httpfault.Status(429), watch.RateLimited},
+		"everything answers 503":        {"", httpfault.Status(503), watch.Unreachable},
+		"connections are reset":         {"", httpfault.Reset(), watch.ProxyFailed},
+		"everything hangs":              {"", httpfault.Hang(), watch.Unreachable},
+		"the manifest answers 403":      {youtube.Manifest, httpfault.Status(403), watch.Blocked},
+		"the player API answers 429":    {youtube.Player, httpfault.Status(429), watch.Live},
+		"a watch page that answers 429": {youtube.Watch, httpfault.Status(429), watch.Live},
+		"everything answers 403":        {"", httpfault.Status(403), watch.Blocked},
+		"the player API answers 500":    {youtube.Player, httpfault.Status(500), watch.Live},
+		"the watch page is cut off":     {youtube.Watch, httpfault.Truncate(), watch.Live},
+		"the manifest answers 404":      {youtube.Manifest, httpfault.Status(404), watch.Unreachable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer y.Inject(tc.class, tc.fault)()
+			config := ytdlp.Config{Timeout: time.Minute}
+			if name == "everything hangs" {
+				config.SocketTimeout = time.Second
+			}
+			resolver := newResolver(config)
+			if got := resolver.Resolve(t.Context(), pythontooltest.URL); got.State != tc.want {
+				t.Errorf("got %s (%s), want %s", got.State, got.Detail, tc.want)
+			}
+		})
+	}
 }
 
 // A release that lists formats differently is noticed: video and audio apart, the audio in two languages, captions as text.
