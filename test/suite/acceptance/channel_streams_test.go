@@ -153,7 +153,12 @@ func TestEachBroadcastOfAPlaceIsWatched(t *testing.T) { // section 20.3
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			body := map[string]any{"channel": place.given, "callback_url": env.Receiver.URL(), "config": fastConfig()}
-			if preview := callOK(t, env.Service, http.MethodPost, "/api/v1/channels/preview", body); preview["channel_url"] != place.url || preview["failure"] != nil || len(preview["streams"].([]any)) != 0 {
+			var preview map[string]any
+			eventually(t, 30*time.Second, "a preview has an answer of the tools", func() bool { // one may take longer than a preview waits while all begin
+				preview = callOK(t, env.Service, http.MethodPost, "/api/v1/channels/preview", body)
+				return preview["failure"] == nil
+			})
+			if preview["channel_url"] != place.url || len(preview["streams"].([]any)) != 0 {
 				t.Fatalf("the preview is %v", preview)
 			}
 			channel := create(t, env.Service, "/api/v1/channels", "channel_id", body)
