@@ -18,7 +18,7 @@ import (
 )
 
 // strictConfig has the default memory and less time than the defaults.
-var strictConfig = ffmpeg.Config{Timeout: 5 * time.Second, MaxCPU: 2 * time.Second}
+var strictConfig = ffmpeg.Config{Timeout: 5 * time.Second, MaxCPU: time.Second}
 
 // maxOwnMemory is how many bytes more this process may use for one segment.
 const maxOwnMemory = 32 << 20
