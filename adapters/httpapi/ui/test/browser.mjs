@@ -35,6 +35,22 @@ export async function sideways(page) {
   return most;
 }
 
+// visit goes to another page as a link does, which loads nothing again, and waits until the page has what it shows.
+export async function visit(page, path) {
+  await page.evaluate((path) => {
+    history.pushState(null, "", path);
+    dispatchEvent(new PopStateEvent("popstate"));
+    return new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)));
+  }, path);
+  await shown(page);
+}
+
+// shown waits until a page has what it shows.
+export async function shown(page) {
+  await page.locator("main h1, main h2").first().waitFor({ state: "attached" });
+  await page.waitForFunction(() => !document.querySelector("main[aria-busy=true], main [aria-busy=true]"));
+}
+
 // open runs a test with a page of a new gateway. The page is at a path, or nowhere yet (null). prepare fills the gateway before. Errors
 // of the page fail the test. Nothing moves: drawing what does takes 40 % of the CPU time.
 export async function open(prepare, run, { path = "/", ...options } = {}) {

@@ -9,7 +9,7 @@ export const hostile = "<img src=x onerror=alert(1)> \u202eevil " + "🎈".repea
 
 const attempt = { at: at(-50), status: 503, error: "HTTP 503 Service Unavailable", request: { url: "https://example.com/…", headers: { "X-Signature-256": "sha256=4b6ac1ed" }, duration_ms: 120 }, response: { content_type: "text/html", body: hostile, truncated: true } };
 export const delivery = { event_id: eventID, event_type: "alert.blackout", monitor_id: id, stream_url: monitor(1).stream_url, incident_id: null, created_at: at(-60), state: "failed", tried: 1, next_attempt_at: null, delivered_at: null, last_error: attempt.error, body: '{"event_type":"alert.blackout"}', attempts: [attempt] };
-const service = {
+export const service = {
   version: "1.2.3", timezone: "Asia/Tokyo", worker_runtime: "process", tools: { ffmpeg: { version: "7.1", age_days: null, outdated: false, error: null } }, limits: { max_monitors: 50, schedule_lead_sec: 600 }, retention: { events_sec: 7776000 },
   youtube_api: { units_used: 7001, units_per_day: 10000, resets_at: at(18000), streams: 120, asked_at: at(-60), next_at: at(18000), failure: { kind: "quota_exceeded", detail: hostile } },
   twitch_api: { streams: 12, asked_at: at(-20), next_at: at(10), failure: { kind: "key_refused", detail: hostile } },
