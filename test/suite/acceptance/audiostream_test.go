@@ -16,7 +16,6 @@ import (
 func TestAnAudioStreamIsWatchedFromItsStartToItsEnd(t *testing.T) { // sections 5.6 and 7.6
 	t.Parallel()
 	const silence, silenceBack = "alert.silence", "alert.silence_recovered"
-	env := startEnv(t, "MEDIA_ALLOWED_NETWORKS=127.0.0.0/8")
 	for name, c := range map[string]struct {
 		codec icecast.Codec
 		mount icecast.Mount
@@ -34,48 +33,48 @@ func TestAnAudioStreamIsWatchedFromItsStartToItsEnd(t *testing.T) { // sections 
 				gone = http.StatusUnauthorized
 			}
 			server.Set(func(m *icecast.Mount) { m.Status = gone })
-			preview := callOK(t, env.Service, "POST", "/api/v1/preview", map[string]any{"stream_url": server.StreamURL(), "callback_url": env.Receiver.URL()})
+			preview := callOK(t, complete.Service, "POST", "/api/v1/preview", map[string]any{"stream_url": server.StreamURL(), "callback_url": complete.Receiver.URL()})
 			expect.Equal(t, "the preview of a mount without an encoder", []any{preview["source"], preview["state"]}, []any{"icy", "upcoming"})
-			id := must.Get(env.Service.Register(t.Context(), server.StreamURL(), env.Receiver.URL(), fastConfig()))(t)
-			m := env.WaitStatus(t, id, "waiting", time.Minute)
+			id := must.Get(complete.Service.Register(t.Context(), server.StreamURL(), complete.Receiver.URL(), fastConfig()))(t)
+			m := complete.WaitStatus(t, id, "waiting", time.Minute)
 			expect.Equal(t, "the picture of a stream that waits", m["health"].(map[string]any)["video"], any("none"))
 
 			server.Set(func(m *icecast.Mount) { m.Status = 0 })
-			env.WaitEvent(t, id, scenario.Started, time.Minute)
+			complete.WaitEvent(t, id, scenario.Started, time.Minute)
 			health := func() [2]any {
-				h := must.Get(env.Service.Monitor(t.Context(), id))(t)["health"].(map[string]any)
+				h := must.Get(complete.Service.Monitor(t.Context(), id))(t)["health"].(map[string]any)
 				return [2]any{h["video"], h["audio"]}
 			}
 			eventually(t, time.Minute, "the sound is heard", func() bool { return health() == [2]any{"none", "ok"} })
 
 			silent := time.Now()
 			server.Set(func(m *icecast.Mount) { m.Silent = true })
-			alert := env.WaitEvent(t, id, silence, time.Minute)
+			alert := complete.WaitEvent(t, id, silence, time.Minute)
 			scenario.AssertNear(t, "the start of the silence", alert.Data.StartedAt, silent, 10*time.Second)
 			eventually(t, time.Minute, "the silence is shown", func() bool { return health() == [2]any{"none", "silent"} })
 			loud := time.Now()
 			server.Set(func(m *icecast.Mount) { m.Silent = false })
-			back := env.WaitEvent(t, id, silenceBack, time.Minute)
+			back := complete.WaitEvent(t, id, silenceBack, time.Minute)
 			scenario.AssertNear(t, "its end", back.Data.RecoveredAt, loud, 10*time.Second)
 
 			dropped := time.Now()
 			server.Set(func(m *icecast.Mount) { m.Status = gone })
 			server.Drop()
-			outage := env.WaitEvent(t, id, scenario.Outage, 90*time.Second)
+			outage := complete.WaitEvent(t, id, scenario.Outage, 90*time.Second)
 			scenario.AssertNear(t, "the start of the outage", outage.Data.StartedAt, dropped, 10*time.Second+busyMachine)
 			expect.Equal(t, "the failure", outage.Data.Failure, "manifest")
 			server.Set(func(m *icecast.Mount) { m.Status = 0 })
 			eventually(t, 90*time.Second, "the sound is heard again", func() bool { return health() == [2]any{"none", "ok"} })
 
-			callOK(t, env.Service, "PATCH", "/api/v1/monitors/"+id, map[string]any{"config": map[string]any{"scheduled_end_time": time.Now().Add(3 * time.Second)}})
+			callOK(t, complete.Service, "PATCH", "/api/v1/monitors/"+id, map[string]any{"config": map[string]any{"scheduled_end_time": time.Now().Add(3 * time.Second)}})
 			scenario.Sleep(t.Context(), 5*time.Second)
 			server.Set(func(m *icecast.Mount) { m.Status = gone })
 			server.Drop()
-			env.WaitEvent(t, id, scenario.Ended, 2*time.Minute)
-			env.WaitStatus(t, id, "completed", time.Minute)
-			env.AssertEvents(t, id, scenario.Started, silence, silenceBack, scenario.Outage, scenario.Ended)
+			complete.WaitEvent(t, id, scenario.Ended, 2*time.Minute)
+			complete.WaitStatus(t, id, "completed", time.Minute)
+			complete.AssertEvents(t, id, scenario.Started, silence, silenceBack, scenario.Outage, scenario.Ended)
 			var seen []any
-			for _, e := range callOK(t, env.Service, "GET", "/api/v1/evidence?event_id="+alert.EventID, nil)["evidence"].([]any) {
+			for _, e := range callOK(t, complete.Service, "GET", "/api/v1/evidence?event_id="+alert.EventID, nil)["evidence"].([]any) {
 				record := e.(map[string]any)
 				seen = append(seen, record["phase"], record["note"])
 				for _, v := range record["variants"].([]any) {

@@ -17,7 +17,7 @@ func TestTheMainScenario(t *testing.T) { // decisions P2, S1
 	t.Parallel()
 	t.Run("worker processes, evidence in a directory", func(t *testing.T) {
 		runTimeline(t, 1)
-		startEnv(t, "EVIDENCE_STORE=dir:"+filepath.Join(t.TempDir(), "evidence")).PlayMain(t)
+		complete.PlayMain(t)
 	})
 	t.Run("inline workers, picture and sound in two playlists, evidence in a bucket", func(t *testing.T) {
 		runTimeline(t, 1)
@@ -29,17 +29,19 @@ func TestTheMainScenario(t *testing.T) { // decisions P2, S1
 
 func TestOptionalDetectorsAreSeenFromOnsetToRecovery(t *testing.T) {
 	t.Parallel()
-	for _, runtime := range []string{"process", "inline"} {
-		t.Run(runtime, func(t *testing.T) {
-			runTimeline(t, 2)
-			startEnv(t, "WORKER_RUNTIME="+runtime).PlayDetectors(t)
-		})
-	}
+	t.Run("process", func(t *testing.T) {
+		runTimeline(t, 2)
+		complete.PlayDetectors(t)
+	})
+	t.Run("inline", func(t *testing.T) {
+		runTimeline(t, 2)
+		startEnv(t, "WORKER_RUNTIME=inline").PlayDetectors(t)
+	})
 }
 
 func TestEachBadQualityOfALadderIsTold(t *testing.T) { // sections 6.8 and 16.2
 	runTimeline(t, 2)
-	startEnv(t).PlayLadders(t)
+	complete.PlayLadders(t)
 }
 
 // startBucket starts an S3 server (versitygw) with a bucket in a directory, and returns the

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -20,7 +21,8 @@ var (
 	binary    string             // of stream-monitor, built once
 	migrated  string             // directory of an empty database with all migrations
 	recording *youtube.Recording // of the real yt-dlp, for the tests that are not about it
-	shared    *scenario.Env      // watched by all tests that need neither a gateway of their own nor evidence
+	shared    *scenario.Env      // of all tests that need neither a gateway of their own nor evidence
+	complete  *scenario.Env      // of those that need evidence, which is in a directory, or servers of their own
 )
 
 // unlimited is the value of -parallel: runTimeline limits the timelines instead.
@@ -54,22 +56,34 @@ func run(m *testing.M) int {
 	if err := errors.Join(buildErr, recordErr); err != nil {
 		return fail(err)
 	}
-	env, err := testenv.Start(ctx, testenv.Config{Binary: binary, Database: migrated, Env: []string{"EVIDENCE_CAPTURE=off"}, Recording: recording})
+	if shared, err = start(ctx, "EVIDENCE_CAPTURE=off"); err == nil {
+		complete, err = start(ctx, "EVIDENCE_STORE=dir:"+filepath.Join(dir, "evidence"), "MEDIA_ALLOWED_NETWORKS=127.0.0.0/8")
+	}
 	if err != nil {
 		return fail(err)
 	}
-	shared = installed(env)
 	status := m.Run()
-	// Close fails if a process is left behind.
-	if err := shared.Close(); err != nil {
-		return fail(err)
-	}
-	for _, l := range shared.Service.Log() {
-		if l.Malformed {
-			return fail(fmt.Errorf("a log line is not in the format of section 11.2: %s", l.Raw))
+	for _, env := range []*scenario.Env{shared, complete} {
+		// Close fails if a process is left behind.
+		if err := env.Close(); err != nil {
+			return fail(err)
+		}
+		for _, l := range env.Service.Log() {
+			if l.Malformed {
+				return fail(fmt.Errorf("a log line is not in the format of section 11.2: %s", l.Raw))
+			}
 		}
 	}
 	return status
+}
+
+// start starts a gateway that tests share.
+func start(ctx context.Context, settings ...string) (*scenario.Env, error) {
+	env, err := testenv.Start(ctx, testenv.Config{Binary: binary, Database: migrated, Env: settings, Recording: recording})
+	if err != nil {
+		return nil, err
+	}
+	return installed(env), nil
 }
 
 func fail(err error) int {
