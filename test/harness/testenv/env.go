@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
@@ -110,13 +111,9 @@ func (e *Env) StartGateway(ctx context.Context, c Config) (err error) {
 	if e.internal, err = loopback.FreeAddress(); err != nil {
 		return err
 	}
-	if c.Database != "" {
-		if err := os.Mkdir(e.dataDir(), 0o755); err != nil {
+	if ownDatabase := !slices.ContainsFunc(c.Env, func(v string) bool { return strings.HasPrefix(v, "DB_DSN=") }); c.Database != "" && ownDatabase {
+		if err := CopyDatabase(ctx, c.Database, filepath.Join(e.dataDir(), database)); err != nil {
 			return err
-		}
-		// The files keep their owner.
-		if out, err := exec.CommandContext(ctx, "cp", "-a", c.Database, filepath.Join(e.dataDir(), database)).CombinedOutput(); err != nil {
-			return fmt.Errorf("copy the database: %w: %s", err, out)
 		}
 	}
 	return e.startService(ctx, c)
@@ -132,6 +129,18 @@ func PrepareDatabase(ctx context.Context, binary, dir string) (string, error) {
 		return "", err
 	}
 	return filepath.Join(data, database), service.Stop()
+}
+
+// CopyDatabase copies the database that PrepareDatabase has made to a directory, which it makes. The files keep their owner.
+func CopyDatabase(ctx context.Context, from, to string) error {
+	err := os.MkdirAll(to, 0o755)
+	if err != nil {
+		return err
+	}
+	if out, err := exec.CommandContext(ctx, "cp", "-a", from+"/.", to).CombinedOutput(); err != nil {
+		return fmt.Errorf("copy the database: %w: %s", err, out)
+	}
+	return nil
 }
 
 // dataDir returns the gateway's DATA_DIR.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
+	"github.com/stream-monitor/stream-monitor/test/harness/must"
 	"github.com/stream-monitor/stream-monitor/test/harness/scenario"
 	"github.com/stream-monitor/stream-monitor/test/harness/system"
 	"github.com/stream-monitor/stream-monitor/test/harness/testenv"
@@ -204,7 +205,7 @@ type database struct {
 	dir string
 }
 
-// newDatabase starts a database that ends with the test, after its gateways. The path of its
+// newDatabase starts a migrated database that ends with the test, after its gateways. The path of its
 // directory is shorter than that of t.TempDir, because a socket's path has at most 107 bytes.
 // With a longer path each start of the server has its socket in another directory.
 func newDatabase(t *testing.T) *database {
@@ -217,6 +218,7 @@ func newDatabase(t *testing.T) *database {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	must.Do(t, testenv.CopyDatabase(t.Context(), migrated, dir))
 	db := &database{dir: dir}
 	db.start(t)
 	t.Cleanup(func() { _ = db.Stop(context.Background()) })
