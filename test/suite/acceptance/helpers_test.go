@@ -31,7 +31,7 @@ const mediaTolerance = scenario.ExactTolerance + 4*time.Second
 // enough. That finds what does not happen at all, or only when something else comes to its
 // help; the exact times are asserted in virtual time, by the tests of domain and
 // application. Nothing may come too early, and nothing twice.
-const busyMachine = 45 * time.Second
+const busyMachine = 90 * time.Second
 
 // lateChecks is in the warning that the machine is busy, which no test is about.
 const lateChecks = "Checks began late"
