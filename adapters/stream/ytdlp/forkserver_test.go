@@ -28,8 +28,8 @@ import (
 // resolverMaker makes a Resolver of the real yt-dlp.
 type resolverMaker func(ytdlp.Config) *ytdlp.Resolver
 
-// inBothWays runs a test of the real yt-dlp twice: as a command and in forks. What yt-dlp says is the same in both, so most tests
-// need forks alone, which take half of the CPU time.
+// inBothWays runs a test of the real yt-dlp twice: as a command and in forks. Tests of what yt-dlp says use forks alone (inForks),
+// which take half of the CPU time.
 func inBothWays(t *testing.T, test func(t *testing.T, newResolver resolverMaker)) {
 	t.Helper()
 	path := pythontooltest.Find(t, "YTDLP_PATH", "yt-dlp")

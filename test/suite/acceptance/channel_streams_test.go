@@ -64,7 +64,8 @@ func TestTheStreamsOfAChannelAreWatched(t *testing.T) { // chapter 20
 		return strings.Join(all, ", ")
 	}
 	const want = "far pending beyond_horizon, live watched, members skipped members_only, soon watched"
-	eventually(t, time.Minute, "what was found has its standings", func() bool { return standings() == want })
+	// On a busy machine yt-dlp may take longer about a stream than a reading waits; it is asked again after a minute, and after two more.
+	eventually(t, 4*time.Minute, "what was found has its standings", func() bool { return standings() == want })
 	t.Log(standings())
 	watched := ""
 	for _, m := range callOK(t, env.Service, http.MethodGet, "/api/v1/monitors?q=team", nil)["monitors"].([]any) {
@@ -178,11 +179,28 @@ func TestEachBroadcastOfAPlaceIsWatched(t *testing.T) { // section 20.3
 				slices.Sort(all)
 				return strings.Join(all, ", ")
 			}
-			eventually(t, time.Minute, "the place was read", func() bool { _ = standings(); return shown["reading"].(map[string]any)["by"] == place.by })
+			readNow := func() {
+				callOK(t, env.Service, http.MethodPatch, "/api/v1/channels/"+channel, map[string]any{"metadata": map[string]any{"team": "a"}})
+			}
+			failures := 0.
+			// readWith waits for a reading, and has one that fails repeated: on a busy machine a tool may take longer than a reading waits.
+			readWith := func(what string, holds func() bool) {
+				t.Helper()
+				eventually(t, time.Minute, what, func() bool {
+					holds := holds()
+					if before := failures; !holds {
+						if failures = shown["reading"].(map[string]any)["failures"].(float64); failures > before {
+							readNow()
+						}
+					}
+					return holds
+				})
+			}
+			readWith("the place was read", func() bool { _ = standings(); return shown["reading"].(map[string]any)["by"] == place.by })
 			expectStandings := func(want string) {
 				t.Helper()
-				callOK(t, env.Service, http.MethodPatch, "/api/v1/channels/"+channel, map[string]any{"metadata": map[string]any{"team": "a"}}) // it is read at once
-				eventually(t, time.Minute, want, func() bool { return standings() == want })
+				readNow()
+				readWith(want, func() bool { return standings() == want })
 			}
 			begin := func() (*livestream.Stream, string) {
 				stream := must.Get(env.Library.Start(t.Context(), livestream.Config{Packaging: livestream.Packaging{ProgramTime: livestream.DateTimePerSegment}}))(t)

@@ -23,9 +23,8 @@ var (
 	nodePath string // PATH with node
 )
 
-// atOnce is the value of -parallel. Each browser needs a core. A third one would take it from the acceptance suite, which runs
-// beside this one, and whose tools have time limits.
-const atOnce = "2"
+// atOnce is the value of -parallel. Each browser needs a core while it does not wait, which the longest scripts mostly do.
+const atOnce = "3"
 
 func TestMain(m *testing.M) {
 	flag.Parse()
