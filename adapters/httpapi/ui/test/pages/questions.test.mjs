@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { barriers, looks, open } from "../browser.mjs";
+import { barriers, looks, open, visit } from "../browser.mjs";
 import { fillNotifications } from "../fakenotifications.mjs";
 import { fill, id } from "../fakepages.mjs";
 
@@ -24,7 +24,7 @@ for (const look of looks) {
       for (const [leave, back] of [
         [() => page.keyboard.press("Escape"), stop],
         [() => page.keyboard.press("Enter"), stop], // the safe answer
-        [() => page.evaluate(() => history.pushState(null, "", "/settings") ?? dispatchEvent(new Event("popstate")))],
+        [() => visit(page, "/settings")],
       ]) {
         await leave();
         await gone();

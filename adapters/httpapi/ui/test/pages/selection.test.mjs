@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { barriers, looks, open, sideways } from "../browser.mjs";
+import { barriers, looks, open, sideways, visit } from "../browser.mjs";
 import { incident, monitor } from "../fakegateway.mjs";
 import { fillMonitors } from "../fakemonitors.mjs";
 import { fillNotifications } from "../fakenotifications.mjs";
@@ -106,7 +106,7 @@ test("planned times are moved relative to each one's own, exceptions are named, 
       await bar(page).getByRole("button", { name: "All 5 shown" }).click();
       await page.goto(`${gateway.url}/?show=off`); // the page is loaded anew: the selection is that of a page
       await select(page, 6);
-      await page.evaluate(() => (history.pushState(null, "", "/"), dispatchEvent(new PopStateEvent("popstate"))));
+      await visit(page, "/");
       await bar(page).getByRole("button", { name: "All 5 shown" }).click();
       await says(page, "6 selected");
       const id = monitor(2).monitor_id;
