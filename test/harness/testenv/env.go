@@ -133,8 +133,7 @@ func PrepareDatabase(ctx context.Context, binary, dir string) (string, error) {
 
 // CopyDatabase copies the database that PrepareDatabase has made to a directory, which it makes. The files keep their owner.
 func CopyDatabase(ctx context.Context, from, to string) error {
-	err := os.MkdirAll(to, 0o755)
-	if err != nil {
+	if err := os.MkdirAll(to, 0o755); err != nil {
 		return err
 	}
 	if out, err := exec.CommandContext(ctx, "cp", "-a", from+"/.", to).CombinedOutput(); err != nil {

@@ -187,13 +187,14 @@ func TestEachBroadcastOfAPlaceIsWatched(t *testing.T) { // section 20.3
 			readWith := func(what string, holds func() bool) {
 				t.Helper()
 				eventually(t, time.Minute, what, func() bool {
-					holds := holds()
-					if before := failures; !holds {
-						if failures = shown["reading"].(map[string]any)["failures"].(float64); failures > before {
-							readNow()
-						}
+					if holds() {
+						return true
 					}
-					return holds
+					if n := shown["reading"].(map[string]any)["failures"].(float64); n != failures {
+						failures = n
+						readNow()
+					}
+					return false
 				})
 			}
 			readWith("the place was read", func() bool { _ = standings(); return shown["reading"].(map[string]any)["by"] == place.by })
