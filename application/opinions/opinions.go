@@ -121,7 +121,7 @@ func (a *Asker) ask(ctx context.Context, q Question) {
 	log.Info("a second opinion was given", "opinion", string(o.Verdict), "text", o.Text())
 }
 
-// picturesOf reads the pictures of an alert. A worker on a busy host uploads them late: the Asker looks again while there are none.
+// picturesOf reads the pictures of an alert, and looks again for up to picturesTimeout: a worker on a busy host uploads them late.
 func (a *Asker) picturesOf(ctx context.Context, q Question) ([]evidence.Picture, error) {
 	ctx, cancel := context.WithTimeout(ctx, picturesTimeout)
 	defer cancel()
