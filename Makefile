@@ -30,12 +30,12 @@ SYFT_VERSION        := v1.57.0
 GRYPE_VERSION       := v0.121.2
 
 # gotestsum prints a line for each package that has ended, and the output of tests that failed.
-# Packages wait and compute in turn, so three run at once, those that take longest first. A test
+# Packages wait and compute in turn, so four run at once, those that take longest first. A test
 # binary lives for a minute or so: with GOGC=400 it collects garbage seldom, which takes a third of
 # the CPU time from what computes most. "make check" and CI vet; a run of all tests does not repeat it.
 GOTESTSUM_VERSION := v1.13.0
 
-TEST       := GOGC=400 go run gotest.tools/gotestsum@$(GOTESTSUM_VERSION) --format pkgname-and-test-fails --format-hide-empty-pkg -- -vet=off -p 3 -timeout 20m
+TEST       := GOGC=400 go run gotest.tools/gotestsum@$(GOTESTSUM_VERSION) --format pkgname-and-test-fails --format-hide-empty-pkg -- -vet=off -p 4 -timeout 20m
 ACCEPTANCE := ./test/suite/acceptance
 DASHBOARD  := ./test/suite/dashboard
 LONG       := $(ACCEPTANCE) $(addprefix ./,adapters/postgres adapters/stream/ffmpeg adapters/stream/ytdlp test/fake/livestream domain/watch) \
@@ -119,7 +119,7 @@ check: $(LINT) ## check a change before its commit: build, vet, lint what is new
 	@test/tools/check.sh $(LINT) $(UNIT)
 
 .PHONY: test
-test: tools ui $(VERSITYGW) ## run every test, the acceptance timelines and the dashboard included (11 minutes)
+test: tools ui $(VERSITYGW) ## run every test, the acceptance timelines and the dashboard included (8 minutes)
 	@test/tools/install.sh browser
 	$(TEST) $(DASHBOARD) $(ALL)
 

@@ -77,7 +77,7 @@ func TestWrongKeysOfWorkersAreNotLimited(t *testing.T) { // all workers of a hos
 }
 
 func TestEachRateLimitCountsItsRequests(t *testing.T) { // section 12.3
-	const most = 20
+	const most = 8
 	creating := []string{"register", "batch", "batch of channels", "register channel", "webhook test", "test destination"}
 	neither := []string{"preview", "preview channel", "stop", "stop channel", "thumbnail", "assignment", "report", "return cookies", "note of evidence"}
 	spent := map[bool]func(*testAPI) *http.Request{true: request("POST", "/api/v1/webhooks/test", "{}"), false: request("GET", "/api/v1/monitors", "")}
